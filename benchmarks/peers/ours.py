@@ -69,6 +69,13 @@ class Driver:
         terms = self._reasoner.dictionary.decode(distinct)
         return self._case.numbers(terms)[places].reshape(ids.shape)
 
+    def trace(self, predicate: str) -> int:
+        """A checksum of the trace of a predicate, which does not depend on the order of rows."""
+        rows = self._reasoner.engine.trace(predicate)
+        numbers = self._case.numbers(self._reasoner.dictionary.decode(rows.args.reshape(-1)))
+        columns = (numbers.reshape(rows.args.shape), rows.iteration, rows.multiplicity)
+        return checksum(np.column_stack(columns))
+
 
 def run(case: Case) -> Result:
     """Load the case's rows, run its updates, and return times and derived facts."""

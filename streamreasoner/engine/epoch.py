@@ -15,6 +15,7 @@ from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
 from streamreasoner.engine.input.sets import edit_sets
 from streamreasoner.engine.input.upserts import replace_by_key
 from streamreasoner.engine.ports import LAST_ITERATION, NO_CHANGES, NO_WORK
+from streamreasoner.engine.recomputation import FEW, Recomputation
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class EpochResult:
             `NO_FRONTIER` before the first event time.
         late: Number of assertions that had expired when they came.
         expired: Number of facts that left because of their time.
+        recomputed: Whether it was evaluated anew, because that costs less.
+        given_up: Whether rules had spent their budget on it before.
         work: Gives what rules did, until the next epoch begins.
     """
 
@@ -59,6 +62,8 @@ class EpochResult:
     frontier: int = NO_FRONTIER
     late: int = 0
     expired: int = 0
+    recomputed: bool = False
+    given_up: bool = False
     work: Callable[[], Work] = lambda: NO_WORK
 
 
@@ -90,9 +95,10 @@ class Engine:
         self._recursion_limit = recursion_limit
         self._facts = facts
         self._registers = registers
+        self._recomputation = Recomputation(backend)
         self._dictionary = Dictionary() if dictionary is None else dictionary
         self._frontier = NO_FRONTIER
-        self._taken = 0
+        self._taken = self._gained = 0
 
     @property
     def frontier(self) -> int:
@@ -149,6 +155,8 @@ class Engine:
             frontier=frontier,
             late=admitted.late,
             expired=admitted.expired,
+            recomputed=self._recomputation.recomputed,
+            given_up=self._recomputation.given_up,
             work=self._backend.work,
         )
 
@@ -174,7 +182,7 @@ class Engine:
 
     def _admit(self, updates: Iterable[Updates], frontier: int) -> Admitted:
         """What input and the frontier change, before the epoch begins."""
-        self._taken = 0
+        self._taken = self._gained = 0
         admitted = self._registers.admit(self._counted(updates), frontier, self._backend)
         sources, known = self._plan.sources, self._plan.arities
         edited = admitted.updates
@@ -188,6 +196,8 @@ class Engine:
     def _counted(self, updates: Iterable[Updates]) -> Iterator[Updates]:
         for batch in updates:
             self._taken += len(batch.multiplicity)
+            if self._taken >= FEW:
+                self._gained += int(batch.multiplicity.sum())
             yield batch
 
     def _evaluate(
@@ -209,7 +219,12 @@ class Engine:
             check = partial(
                 check_order, program=program, backend=self._backend, dictionary=self._dictionary
             )
-            iterations = fixpoints(self._backend, program, self._recursion_limit, check)
+            rules = partial(
+                fixpoints, self._backend, program, self._recursion_limit, check_order=check
+            )
+            iterations = self._recomputation.evaluate(
+                rules, self._taken, self._gained, may_recompute=plan is None
+            )
             return program, iterations, self._backend.changes() if report else NO_CHANGES
         except BaseException:
             self._backend.rollback()

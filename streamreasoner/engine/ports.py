@@ -56,6 +56,29 @@ class Work:
     nanoseconds: NDArray[np.int64] | None
 
 
+UNLIMITED = 1 << 62
+"""A budget that no epoch spends."""
+
+
+class BudgetSpentError(Exception):
+    """The rules have spent their budget before they were done; the epoch is not rolled back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What the rules of an epoch have done, and what the state before it is like.
+
+    Attributes:
+        asserted: Facts that were asserted before it.
+        derivations: How often facts were derived: the sum of their multiplicities before it.
+        work: Work of the rules in this epoch so far, or in the last one, in a unit of the backend.
+    """
+
+    asserted: int
+    derivations: int
+    work: int
+
+
 NO_WORK = Work(0, None, None)
 """That of a backend that measures nothing."""
 
@@ -141,6 +164,30 @@ class Backend(Protocol):
         """Touch what the change has changed, and the facts of lattices that one program lacks."""
         ...
 
+    def effort(self) -> Effort | None:
+        """What the epoch takes; None if it is not known, or if `recompute` has no room."""
+        ...
+
+    def limit(self, work: int) -> None:
+        """Set the budget of each epoch from now on, until `recompute`.
+
+        Args:
+            work: Work after which `derive` raises BudgetSpentError, in the unit of `effort`.
+        """
+        ...
+
+    def recompute(self) -> bool:
+        """Begin the epoch anew: what it has asserted so far stays, nothing has been derived.
+
+        All that is asserted acts as new, as in a load, and `changes` is the difference to the state
+        before the epoch. There is no budget any more. Not in an epoch that changes the program.
+
+        Returns:
+            Whether it is so. If there is no room for a second state, only what the rules of this
+            epoch did is undone.
+        """
+        ...
+
     def enter(self, stratum: int) -> None:
         """Start a stratum, with the final changes of lower strata as deltas at iteration 0."""
         ...
@@ -173,7 +220,12 @@ class Backend(Protocol):
         ...
 
     def derive(self, iteration: int) -> None:
-        """Evaluate the stratum's delta plans on the delta; touches heads at later iterations."""
+        """Evaluate the stratum's delta plans on the delta; touches heads at later iterations.
+
+        Raises:
+            BudgetSpentError: The rules have spent the budget; only `recompute` and `rollback` may
+                follow.
+        """
         ...
 
     def changes(self) -> EpochChanges:

@@ -112,6 +112,11 @@ class PrometheusObserver:
         self._iterations = self._histogram(
             "epoch_iterations", "Iterations touched by an epoch, over all strata.", ITERATIONS
         )
+        self._recomputed = self._counter(
+            "recomputed_epochs",
+            "Epochs that were evaluated anew, at once or after their rules were given up.",
+            "outcome",
+        )
         self._messages = self._counter(
             "input_messages", "Messages read from the input and control topics."
         )
@@ -149,6 +154,8 @@ class PrometheusObserver:
             self._derived.labels(sign)
         for outcome in ("accepted", "refused"):
             self._control.labels(outcome)
+        for outcome in ("at_once", "given_up"):
+            self._recomputed.labels(outcome)
 
     def _state_metrics(self) -> None:
         self._present = self._gauge("facts", "Facts present: the closure.")
@@ -203,6 +210,8 @@ class PrometheusObserver:
         del program  # its rules are no labels
         self._updates.inc(result.updates)
         self._iterations.observe(result.iterations)
+        if result.recomputed:
+            self._recomputed.labels("given_up" if result.given_up else "at_once").inc()
         self._late.inc(result.late)
         self._expired.inc(result.expired)
         if result.frontier != NO_FRONTIER:

@@ -18,6 +18,9 @@ from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import (
     LAST_ITERATION,
     NO_WORK,
+    UNLIMITED,
+    BudgetSpentError,
+    Effort,
     EpochChanges,
     Selection,
     Statistics,
@@ -45,7 +48,9 @@ class ModelBackend:
         self.program = self._committed_program = Program(plan, self._terms)
         self.state, self._committed = State(), State()
         self._stratum = 0
+        self._present = set()
         self._lower, self._deltas = {}, {}
+        self._work, self._budget = 0, UNLIMITED
 
     def add(self, updates):
         """Add asserted multiplicities."""
@@ -73,12 +78,41 @@ class ModelBackend:
     def enter(self, stratum):
         """Start a stratum with the presence that lower strata gained and lost."""
         self._stratum = stratum
-        before, after = self._committed.present, self.state.present
+        before, after = self._present, self.state.present
         self._lower = {
             fact: (fact in after) - (fact in before)
             for fact in before ^ after
             if self.program.stratum(fact) < stratum
         }
+
+    def effort(self):
+        """Sizes of the committed state, and the heads of this epoch."""
+        before = self._committed
+        return Effort(
+            asserted=len(before.asserted),
+            derivations=sum(
+                multiplicity
+                for entries in before.multiplicities.values()
+                for iteration, multiplicity in entries.items()
+                if iteration > 0
+            ),
+            work=self._work,
+        )
+
+    def limit(self, work):
+        """Set the most heads of an epoch."""
+        self._budget = work
+
+    def recompute(self):
+        """Keep what is asserted and what the program states, as if nothing was there before."""
+        barriers = {p.predicate for each in self.program.plan.strata for p in each.barriers}
+        former, self.state, self._present = self.state, State(), set()
+        for fact, entries in former.multiplicities.items():
+            for iteration, multiplicity in entries.items():
+                if iteration == 0 or fact[0] in barriers:
+                    self.state.add(fact, iteration, multiplicity)
+        self._work, self._budget = 0, UNLIMITED
+        return True
 
     def reduce(self, reduction):
         """Replace the facts of a reduction by those of its candidates."""
@@ -114,7 +148,11 @@ class ModelBackend:
         leaves = NestedLoops(self._terms, deltas, {Age.NEW: new, Age.OLD: difference(new, deltas)})
         if self._stratum > 0:
             for plan in self.program.plan.strata[self._stratum - 1].plans:
-                self._add_heads(evaluate(plan, leaves), 1)
+                heads = evaluate(plan, leaves)
+                self._work += len(heads)
+                if self._work > self._budget:
+                    raise BudgetSpentError
+                self._add_heads(heads, 1)
 
     def changes(self):
         """The difference to the committed state."""
@@ -132,10 +170,12 @@ class ModelBackend:
     def commit(self, epoch, *, more=False):  # noqa: ARG002 - the state does not outlive the process
         """Copy the state."""
         self._committed, self._committed_program = self.state.copy(), self.program
+        self._present, self._work = self._committed.present, 0
 
     def rollback(self):
         """Return to the copy."""
         self.state, self.program = self._committed.copy(), self._committed_program
+        self._present, self._work = self._committed.present, 0
 
     def holds(self, epoch):  # noqa: ARG002 - part of the port
         """Always false: the state does not outlive its process."""

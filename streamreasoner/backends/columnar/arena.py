@@ -31,6 +31,16 @@ LARGE_EPOCH = 1 << 20
 """Journaled facts from which an epoch returns memory."""
 KEPT_BYTES = UNIT_BYTES * LARGE_EPOCH
 """Bytes of each column that are kept: what the largest epoch uses that returns none."""
+_CONTINUED = (
+    layout.EPOCH,
+    layout.PRESENT,
+    layout.ASSERTED,
+    layout.BELOW_ZERO,
+    layout.TRACE_ROWS,
+    layout.DERIVATIONS,
+    layout.INTERSECTED,
+    layout.SHARED,
+)
 _SEGMENTS = 1 << (31 - layout.SEGMENT_BITS)
 
 
@@ -149,6 +159,11 @@ class Arena:
         self.scalars[layout.ARRANGEMENT_COUNT] = tables.groupings
         self.scalars[layout.TRIE_MASK] = tables.trie_mask
         self.scalars[layout.COUNTER_COUNT] = tables.counters
+
+    def succeed(self, former: Arena) -> None:
+        """Count from where a former state is; this one is empty."""
+        for scalar in _CONTINUED:
+            self.scalars[scalar] = former.scalars[scalar]
 
     def recount(self) -> None:
         """Count the present facts again that plans only count; no delta may be pending."""

@@ -16,7 +16,7 @@ from streamreasoner.backends.columnar.arena import LARGE_EPOCH, Arena, is_limite
 from streamreasoner.backends.columnar.callbacks import Builtins, weakly
 from streamreasoner.backends.columnar.compiler import Numbering, compile_program
 from streamreasoner.backends.columnar.intersections import postpone
-from streamreasoner.backends.columnar.kernels.epoch import journal, relocate
+from streamreasoner.backends.columnar.kernels.epoch import journal, recompute, relocate
 from streamreasoner.backends.columnar.kernels.joining import derive
 from streamreasoner.backends.columnar.kernels.records import (
     fact_record,
@@ -29,9 +29,18 @@ from streamreasoner.backends.columnar.kernels.settling import reduce, settle
 from streamreasoner.backends.columnar.parallel import LARGE, Threads
 from streamreasoner.backends.columnar.placement import place_together, walked_arguments
 from streamreasoner.backends.columnar.results import result
-from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics, Work
-from streamreasoner.engine.updates import Changes, TraceRows, check_arity
-from streamreasoner.errors import MultiplicityOverflowError
+from streamreasoner.engine.ports import (
+    LAST_ITERATION,
+    UNLIMITED,
+    BudgetSpentError,
+    Effort,
+    EpochChanges,
+    Selection,
+    Statistics,
+    Work,
+)
+from streamreasoner.engine.updates import Changes, TraceRows, Updates, check_arity
+from streamreasoner.errors import EnvironmentSetupError, MultiplicityOverflowError
 from streamreasoner.native.compile import is_cached
 from streamreasoner.plan.algebra import Arrangement, Extend, Select
 from streamreasoner.system.capacity import Capacity, full
@@ -41,7 +50,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.engine.updates import Updates
     from streamreasoner.plan.program_change import FullEvaluation, ProgramChange
     from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
     from streamreasoner.rdf.dictionary import Dictionary
@@ -64,6 +72,8 @@ class ColumnarBackend:
         self._values = values
         self._numbering = Numbering()
         self._change: ProgramChange | None = None
+        self._former: Arena | None = None
+        self._compared = False
         _announce_compilation()
         self._builtins = Builtins(dictionary, values, weakly(self._result))
         tables = compile_program(plan, self._numbering, dictionary.intern)
@@ -114,6 +124,63 @@ class ColumnarBackend:
             self._state.scalars[layout.CONVERTING] = int(converting)
         relocate.touch_changed(self._table)
 
+    def effort(self) -> Effort | None:
+        """What the epoch takes; None if there is no room for a second state."""
+        scalars = self._state.scalars
+        if scalars[layout.TOP] > scalars[layout.CAPACITY] // _ROOM:
+            return None
+        return Effort(
+            asserted=int(scalars[layout.ASSERTED]),
+            derivations=int(scalars[layout.DERIVATIONS]),
+            work=int(self._state.column(layout.WORK)[layout.WORK_SPENT]),
+        )
+
+    def limit(self, work: int) -> None:
+        """Set the budget of each epoch from now on."""
+        self._state.column(layout.WORK)[layout.WORK_BUDGET] = work
+
+    def recompute(self) -> bool:
+        """Begin the epoch anew, in an empty second state with what is asserted."""
+        former = self._state
+        try:
+            state = Arena(former.tables.for_empty_state(), self._builtins)
+        except EnvironmentSetupError:
+            self._begin_again()
+            return False
+        records = np.empty(int(former.scalars[layout.FACT_COUNT]), np.int32)
+        records = records[: recompute.asserted(former.table, records)]
+        records.sort()  # they were loaded in this order, which suits caches
+        self._check(recompute.assert_again(state.table, former.table, records))
+        barriers = [self.trace(predicate) for predicate in self._barriers]
+        derive.finish(former.table, layout.FAILED)
+        self._check(journal.withdraw_epoch(former.table, self._values.table))
+        state.succeed(former)
+        self._former, self._compared = former, False
+        self._work_on(state)
+        for rows in barriers:
+            for at in np.unique(rows.iteration).tolist():
+                args, counts = (
+                    each[rows.iteration == at] for each in (rows.args, rows.multiplicity)
+                )
+                self.add(Updates(rows.predicate, args, counts, iteration=at))
+        return True
+
+    def _begin_again(self) -> None:
+        """Undo what the rules of the epoch have done, without a second state."""
+        updates = [
+            Updates(rows.predicate, rows.args[asserted], rows.multiplicity[asserted])
+            for rows in self.changes().trace
+            for asserted in (rows.iteration == 0,)
+        ]
+        self.rollback()
+        self.limit(UNLIMITED)
+        for each in updates:
+            self.add(each)
+
+    def _work_on(self, state: Arena) -> None:
+        """Go on with another state."""
+        self._state, self._table, self._threads = state, state.table, None
+
     def enter(self, stratum: int) -> None:
         """Start a stratum, with the final changes of lower strata as deltas at iteration 0."""
         self._extend_values()
@@ -152,6 +219,7 @@ class ColumnarBackend:
 
     def changes(self) -> EpochChanges:
         """What the epoch has changed so far."""
+        self._difference()
         predicates = list(self._numbering.relations)
         arities = [self._numbering.arities[predicate] for predicate in predicates]
         sizes = np.zeros((len(predicates), 3), np.int64)
@@ -188,6 +256,17 @@ class ColumnarBackend:
             ),
         )
 
+    def _difference(self) -> None:
+        """Journal the difference to the former state, once, when the epoch is settled."""
+        former = self._former
+        if former is None or self._compared:
+            return
+        self._compared = True
+        words = (int(former.scalars[layout.TOP]) >> recompute.WORD_SHIFT) + 1
+        found = np.zeros(words, np.int64)
+        tags = np.zeros(recompute.BLOCK, np.int64)
+        self._check(recompute.compare(self._table, former.table, found, tags))
+
     def work(self) -> Work:
         """What rules did in the last epoch."""
         column = self._state.column(layout.WORK)
@@ -202,14 +281,21 @@ class ColumnarBackend:
 
     def commit(self, epoch: int, *, more: bool = False) -> None:  # noqa: ARG002 - the state does not outlive the process
         """Make the epoch's changes final."""
+        self._difference()
         large = self._state.scalars[layout.JOURNALED_FACTS] > LARGE_EPOCH
+        large = large or self._former is not None
         journal.commit(self._table)
-        self._change = None
+        self._change = self._former = None
         if large:
             self._state.trim()
 
     def rollback(self) -> None:
         """Undo the epoch completely."""
+        if self._former is not None:
+            self._work_on(self._former)
+            self._former = None
+            self._check(journal.rederive(self._table, self._values.table))
+            return
         derive.finish(self._table, layout.FAILED)
         self._check(journal.rollback(self._table, self._values.table))
         if self._change is not None:
@@ -274,6 +360,7 @@ class ColumnarBackend:
     def _use(self, plan: ProgramPlan) -> None:
         self._hidden = plan.hidden
         self._walked = walked_arguments(plan)
+        self._barriers = [p.predicate for stratum in plan.strata for p in stratum.barriers]
         self._needs_values = _needs_values(plan)
 
     def restore(self, rows: Iterable[TraceRows]) -> None:
@@ -398,6 +485,8 @@ class ColumnarBackend:
                     records,
                     by_addresses=is_limited_by_addresses(records),
                 )
+            case layout.SPENT:
+                raise BudgetSpentError
             case layout.FAILED:
                 raise self._builtins.failure()
             case _:
@@ -406,6 +495,9 @@ class ColumnarBackend:
     def _relation(self, predicate: str, args: NDArray[np.int32]) -> tuple[int, int]:
         arity = check_arity(predicate, args, self._numbering.arities)
         return self._numbering.relations[predicate], arity
+
+
+_ROOM = 4  # a state that is evaluated anew may have at most this part of the memory
 
 
 @cache

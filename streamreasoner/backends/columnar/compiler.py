@@ -7,7 +7,7 @@ relations and groupings: a number is assigned once and never changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,6 +24,7 @@ from streamreasoner.backends.columnar.instructions import (
 from streamreasoner.backends.columnar.intersections import Intersections, is_cyclic
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine.evaluate import evaluate
+from streamreasoner.engine.ports import UNLIMITED
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.plan.operands import RESULT, Column
 from streamreasoner.plan.program_change import ProgramChange
@@ -122,6 +123,19 @@ class ProgramTables:
     cyclic: frozenset[int]
     sorts: int
     drivers: dict[FullEvaluation, list[tuple[int, list[int]]]]
+
+    def for_empty_state(self) -> ProgramTables:
+        """The same program for another state, which has no facts yet."""
+        columns = {number: column.copy() for number, column in self.columns.items()}
+        for number in _STATE:
+            columns[number][:] = 0
+        columns[layout.WORK][layout.WORK_SIZE] = len(columns[layout.WORK])
+        columns[layout.WORK][layout.WORK_BUDGET] = UNLIMITED
+        return replace(self, columns=columns)
+
+
+_STATE = (layout.CLASS_SIZES, layout.CLASS_JOURNALED, layout.SORT_LOOKUPS, layout.WORK)
+"""Columns of the program that kernels write: they are of one state."""
 
 
 def compile_program(
@@ -320,6 +334,7 @@ def _work(rules: int) -> NDArray[np.int64]:
     size = _work_row(rules)
     column = np.zeros(size, np.int64)
     column[layout.WORK_SIZE] = size
+    column[layout.WORK_BUDGET] = UNLIMITED
     return column
 
 

@@ -199,6 +199,16 @@ class SparkBackend:
         """Changed transitions of lower strata: the stratum's deltas at iteration 0."""
         return self._differences.transitions.select(range(self._stratum), ALL_ITERATIONS)
 
+    def effort(self) -> None:
+        """Not known: rules are queries, whose work is not counted. So no epoch is recomputed."""
+
+    def limit(self, work: int) -> None:
+        """Rules have no budget here."""
+
+    def recompute(self) -> bool:
+        """Not done here: the effort of an epoch is not known."""
+        return False
+
     @files.explained
     def settle(self, iteration: int) -> int:
         """Step 1: transitions at *iteration* from multiplicities; returns the delta's size."""

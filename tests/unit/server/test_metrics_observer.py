@@ -26,7 +26,14 @@ def _result(*signs):
     args = np.zeros((len(signs), 3), np.int32)
     changes = Changes("triple", args, np.array(signs, np.int8))
     return EpochResult(
-        epoch=3, updates=5, iterations=4, derived=(changes,), closure=(changes,), trace=()
+        epoch=3,
+        updates=5,
+        iterations=4,
+        derived=(changes,),
+        closure=(changes,),
+        trace=(),
+        recomputed=True,
+        given_up=True,
     )
 
 
@@ -62,6 +69,8 @@ def observer():
         ("batches_total", {}, 1),
         ("epoch", {}, 3),
         ("epoch_iterations_sum", {}, 4),
+        ("recomputed_epochs_total", {"outcome": "given_up"}, 1),
+        ("recomputed_epochs_total", {"outcome": "at_once"}, 0),
         ("stage_duration_seconds_count", {"stage": "decode"}, 1),
         ("stage_duration_seconds_sum", {"stage": "decode"}, 0.004),
         ("batch_duration_seconds_sum", {}, 0.08),

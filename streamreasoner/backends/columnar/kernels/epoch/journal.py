@@ -175,9 +175,10 @@ def commit(table: layout.Int64s) -> None:
     for i in range(scalars[layout.JOURNALED_ENTRIES]):
         entry = entries[2 * i] & LOW
         units[entry] &= ~layout.JOURNALED
-        scalars[layout.TRACE_ROWS] += (units[entry] >> layout.MULTIPLICITY_SHIFT != 0) - (
-            entries[2 * i + 1] != 0
-        )
+        multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
+        scalars[layout.TRACE_ROWS] += (multiplicity != 0) - (entries[2 * i + 1] != 0)
+        if words[2 * entry + 2] != 0:
+            scalars[layout.DERIVATIONS] += multiplicity - entries[2 * i + 1]
     count = scalars[layout.JOURNALED_FACTS]
     for i in range(count):
         _prefetch_ahead(table, i)
@@ -188,6 +189,7 @@ def commit(table: layout.Int64s) -> None:
         after = state_of(table, fact)
         if words[2 * fact] & layout.FRESH != 0:
             scalars[layout.TRACE_ROWS] += _trace_rows(table, fact)
+            scalars[layout.DERIVATIONS] += _derivations(table, fact)
             words[2 * fact] &= ~layout.FRESH
         row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
         if classes[row + layout.CLASS_HIDDEN] == 0:
@@ -208,6 +210,16 @@ def commit(table: layout.Int64s) -> None:
 @kernel
 def rollback(table: layout.Int64s, values: layout.Int64s) -> int:
     """Restore every multiplicity, rederive what depends on them, and clear the journal."""
+    status = withdraw_epoch(table, values)
+    return max(status, rederive(table, values))
+
+
+@kernel
+def withdraw_epoch(table: layout.Int64s, values: layout.Int64s) -> int:
+    """Restore every multiplicity, and note the former state of the journaled facts; a status.
+
+    It is in their journal word, plus 1, until `rederive`.
+    """
     scalars = int64_column(table[layout.SCALARS])
     words = int32_column(table[layout.ARENA])
     units = int64_column(table[layout.ARENA])
@@ -225,15 +237,25 @@ def rollback(table: layout.Int64s, values: layout.Int64s) -> int:
         units[entry] = (entries[2 * i + 1] << layout.MULTIPLICITY_SHIFT) | flags
     for i in range(scalars[layout.JOURNALED_FACTS]):
         fact = facts[i] & LOW
+        words[2 * fact + layout.JOURNAL_WORD] = 1 + ((facts[i] >> 32) & layout.STATE_BITS)
         if words[2 * fact] & layout.FRESH != 0:
-            words[2 * fact] &= ~layout.FRESH
             entry = fact + 1
             while entry != 0:
                 units[entry] &= (1 << layout.MULTIPLICITY_SHIFT) - 1
                 entry = words[2 * entry + 3]
-    status = max(status, _rebuild_all_transitions(table, values))
+    return status
+
+
+@kernel
+def rederive(table: layout.Int64s, values: layout.Int64s) -> int:
+    """Rederive what depends on multiplicities after `withdraw_epoch`, and clear the journal."""
+    scalars = int64_column(table[layout.SCALARS])
+    words = int32_column(table[layout.ARENA])
+    facts = int64_column(table[layout.JOURNAL_FACTS])
+    status = _rebuild_all_transitions(table, values)
     for i in range(scalars[layout.JOURNALED_FACTS]):
         fact = facts[i] & LOW
+        words[2 * fact] &= ~layout.FRESH
         words[2 * fact + layout.JOURNAL_WORD] = 0
         _free_empty(table, fact)
     _end(table)
@@ -336,6 +358,20 @@ def _trace_rows(table: layout.Int64s, fact: int) -> int:
         rows += units[entry] >> layout.MULTIPLICITY_SHIFT != 0
         entry = words[2 * entry + 3]
     return rows
+
+
+@inlined
+def _derivations(table: layout.Int64s, fact: int) -> int:
+    """Sum of the multiplicities of a fact beyond iteration 0."""
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    derivations = 0
+    entry = fact + 1
+    while entry != 0:
+        if words[2 * entry + 2] != 0:
+            derivations += units[entry] >> layout.MULTIPLICITY_SHIFT
+        entry = words[2 * entry + 3]
+    return derivations
 
 
 @kernel

@@ -26,7 +26,7 @@ from streamreasoner.backends.columnar.kernels.records.entry import change_of, cl
 from streamreasoner.backends.columnar.kernels.records.pending import flush
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import forget_sorted
-from streamreasoner.backends.columnar.kernels.records.work import start_clock
+from streamreasoner.backends.columnar.kernels.records.work import is_spent, start_clock
 from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
 
@@ -65,6 +65,7 @@ def apply_deltas(
 ) -> int:
     """Apply deltas one by one and run the plans that their facts drive; returns a status.
 
+    It is SPENT after the delta with which the rules have spent their budget, so that rows are left.
     Cyclic rules are left out if they are applied later.
 
     Args:
@@ -96,6 +97,8 @@ def apply_deltas(
             status = _apply_block(table, values, i + 1, iteration)
         else:
             status = _apply_one(table, values, fact, iteration)
+        if status == layout.OK and is_spent(table):
+            status = layout.SPENT
         if status != layout.OK:
             if has_blocks:
                 unlink_blocks(table, start, stop)
@@ -289,6 +292,8 @@ def apply_together(
         for j in range(first, first + dispatch[row + layout.DISPATCH_COUNT]):
             if plans[dispatched[j] * layout.PLAN_WIDTH + layout.PLAN_CYCLIC] != 0:
                 status = run(table, values, dispatched[j], fact, sign, iteration, 0)
+                if status == layout.OK and is_spent(table):
+                    status = layout.SPENT
                 if status != layout.OK:
                     return status
     return layout.OK

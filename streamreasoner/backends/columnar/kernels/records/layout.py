@@ -127,7 +127,8 @@ INTERSECTED = 40  # matches found by intersecting, since the start
 HAS_BLOCKS = 41  # 1 if deltas of some class form blocks in this stratum
 SHARED = 42  # times that a block has shared the matches of a plan
 BLOCK = 43  # number + 1 of the first delta of the block that is applied, or 0
-SCALAR_COUNT = 44
+DERIVATIONS = 44  # sum of the multiplicities beyond iteration 0
+SCALAR_COUNT = 45
 
 # Records -----------------------------------------------------------------------------------------
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
@@ -160,6 +161,7 @@ EMPTY_ENTRY = 1  # multiplicity 0, transition 0
 WAS_PRESENT = 1
 WAS_ASSERTED = 2
 WAS_BELOW_ZERO = 4
+STATE_BITS = 7
 
 # Sign bit of a journaled fact or entry: the accumulators of reductions include the change.
 ACCOUNTED = -(1 << 63)
@@ -289,7 +291,9 @@ WORK_READINGS = 2  # how often it was read in this epoch
 WORK_RANDOM = 3  # state of a generator
 WORK_EPOCH = 4  # the epoch that this is of, by the scalar EPOCH
 WORK_SIZE = 5  # length of the column
-WORK_RULES = 6  # the first rule
+WORK_SPENT = 6  # work of the epoch, see `work`
+WORK_BUDGET = 7  # what it may spend
+WORK_RULES = 8  # the first rule
 WORK_FIRINGS, WORK_NANOSECONDS = range(2)
 WORK_WIDTH = 2
 
@@ -298,6 +302,7 @@ OK = 0
 OVERFLOW = 1  # a multiplicity left its range
 FULL = 2  # the arena is full
 FAILED = 3  # a built-in raised; see Builtins.failure
+SPENT = 4  # the budget of work is spent
 
 # Results of a call of Python ----------------------------------------------------------------------
 NO_VALUE = exact.NO_VALUE

@@ -12,10 +12,14 @@ from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.native.addresses import int32_column, int64_column, monotonic_time
-from streamreasoner.native.compile import kernel
+from streamreasoner.native.compile import inlined, kernel
 
 EXACT = 64
 """Readings of the clock before visits are counted."""
+FIRING = 4
+"""What a firing costs in visits: its head is looked up in the table of facts."""
+SETTLING = 4
+"""What settling a fact costs besides one visit for each of its entries."""
 _MULTIPLIER, _INCREMENT = 6364136223846793005, 1442695040888963407  # Knuth, MMIX
 _LEAST, _BITS = 17, 5  # 17 to 48 visits
 
@@ -28,7 +32,7 @@ def start_clock(table: layout.Int64s) -> None:
     if work[layout.WORK_EPOCH] != epoch:
         for at in range(layout.WORK_RULES, work[layout.WORK_SIZE]):
             work[at] = 0
-        work[layout.WORK_READINGS] = work[layout.WORK_DUE] = 0
+        work[layout.WORK_READINGS] = work[layout.WORK_DUE] = work[layout.WORK_SPENT] = 0
         work[layout.WORK_EPOCH] = epoch
     work[layout.WORK_CLOCK] = monotonic_time()
 
@@ -46,9 +50,17 @@ def account(table: layout.Int64s, p: int, visits: int, firings: int) -> None:
     work = int64_column(table[layout.WORK])
     at = int32_column(table[layout.PLANS])[p + layout.PLAN_WORK]
     work[at + layout.WORK_FIRINGS] += firings
+    work[layout.WORK_SPENT] += visits + FIRING * firings
     work[layout.WORK_DUE] -= visits
     if work[layout.WORK_DUE] <= 0:
         take_time(table, at)
+
+
+@inlined
+def is_spent(table: layout.Int64s) -> bool:
+    """Whether rules have spent their budget of work."""
+    work = int64_column(table[layout.WORK])
+    return bool(work[layout.WORK_SPENT] > work[layout.WORK_BUDGET])
 
 
 @kernel

@@ -16,6 +16,7 @@ from streamreasoner.backends.columnar.kernels.records.entry import (
     touch,
 )
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.records.work import SETTLING
 from streamreasoner.backends.columnar.kernels.settling.lattice import offer, settle_groups
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
@@ -113,6 +114,7 @@ def settle(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
     heads[at] = 0
     first = node
     last = node
+    work = 0
     while node != 0:
         end = layout.SLOTS
         while node != 0 and end < layout.SLOTS + _PORTION:
@@ -126,7 +128,8 @@ def settle(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
             if layout.SLOTS + _AHEAD <= i < end + _AHEAD:
                 _prefetch_parts(table, scratch[i - _AHEAD])
             if i >= layout.SLOTS + 2 * _AHEAD:
-                _settle_fact(table, values, scratch[i - 2 * _AHEAD], iteration)
+                work += _settle_fact(table, values, scratch[i - 2 * _AHEAD], iteration)
+    int64_column(table[layout.WORK])[layout.WORK_SPENT] += work
     if first != 0:
         nodes[last] = (scalars[layout.FREE_NODE] << 32) | LOW
         scalars[layout.FREE_NODE] = first
@@ -143,19 +146,21 @@ def _prefetch_parts(table: layout.Int64s, fact: int) -> None:
 
 
 @inlined
-def _settle_fact(table: layout.Int64s, values: layout.Int64s, fact: int, iteration: int) -> None:
-    """Update the transition of a touched fact, or offer it to its lattice."""
+def _settle_fact(table: layout.Int64s, values: layout.Int64s, fact: int, iteration: int) -> int:
+    """Update the transition of a touched fact, or offer it to its lattice; returns the work."""
     words = int32_column(table[layout.ARENA])
     units = int64_column(table[layout.ARENA])
     row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
     if int32_column(table[layout.CLASSES])[row + layout.CLASS_LATTICE] != 0:
         offer(table, values, fact, iteration)
-        return
+        return 0
     before = 0
     upto = 0
     entry = fact + 1
     here = 0
+    work = SETTLING
     while entry != 0:
+        work += 1
         multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
         when = words[2 * entry + 2]
         if when <= iteration:
@@ -169,12 +174,13 @@ def _settle_fact(table: layout.Int64s, values: layout.Int64s, fact: int, iterati
             touch(table, fact, entry)
         entry = words[2 * entry + 3]
     if here == 0:
-        return
+        return work
     transition = (1 if upto > 0 else 0) - (1 if before > 0 else 0)
     change = transition - ((units[here] & layout.TRANSITION_BITS) - 1)
     units[here] = (units[here] & ~layout.TOUCHED) + change
     if change != 0:
         add_delta(table, fact, change)
+    return work
 
 
 @kernel

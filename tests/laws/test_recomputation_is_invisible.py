@@ -1,0 +1,172 @@
+"""Whether an epoch is differentiated or evaluated anew cannot be seen in any result.
+
+All laws of backends hold while epochs are evaluated anew at random: at once, or after some work.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import ClassVar
+
+import pytest
+from backend_laws import LAWS, run
+from driver import Driver
+from hypothesis import HealthCheck, given, settings
+from model import ModelBackend
+from strategies import scenarios
+from thorough import THOROUGH
+
+from streamreasoner.api.reasoner import Store
+from streamreasoner.backends.columnar import backend, parallel
+from streamreasoner.backends.columnar.backend import ColumnarBackend
+from streamreasoner.backends.columnar.compiler import ProgramTables
+from streamreasoner.backends.columnar.kernels.epoch import recompute
+from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.engine import recomputation
+from streamreasoner.engine.ports import Effort
+from streamreasoner.errors import EnvironmentSetupError, StateFullError
+from streamreasoner.program.checked import check_text
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.values.value_columns import Values
+
+EXAMPLES = settings(
+    max_examples=1_000 if THOROUGH else 8, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+class Deciding:
+    """A backend that makes the engine decide at random, and counts what it did."""
+
+    done: ClassVar = Counter()
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self._random = Random(0)
+
+    def effort(self):
+        """An effort for which the engine evaluates anew, after little or much work."""
+        derivations = self._random.choice((0, 0, 1, 2, 5, 1000))
+        return Effort(asserted=1 << 20, derivations=derivations, work=0)
+
+    def recompute(self):
+        """Evaluate anew."""
+        self.done["recomputed"] += 1
+        return super().recompute()
+
+
+class DecidingColumnar(Deciding, ColumnarBackend):
+    """One of kernels."""
+
+
+class DecidingModel(Deciding, ModelBackend):
+    """One of dicts."""
+
+
+def columnar_store():
+    """A store with a columnar backend that decides at random."""
+    dictionary = Dictionary()
+    values = Values(dictionary)
+    return Store(dictionary, lambda plan: DecidingColumnar(plan, dictionary, values))
+
+
+def model_store():
+    """A store with a model that decides at random."""
+    dictionary = Dictionary()
+    return Store(dictionary, lambda plan: DecidingModel(plan, dictionary))
+
+
+@pytest.fixture(autouse=True)
+def budgets(monkeypatch):
+    """Any work may be given up."""
+    monkeypatch.setattr(recomputation, "LEAST", 0)
+    monkeypatch.setattr(recomputation, "FEW", 0)
+    Deciding.done.clear()
+
+
+@pytest.fixture
+def two_threads(monkeypatch):
+    """Chunks of a few rows, in turns with another thread."""
+    monkeypatch.setattr(backend, "LARGE", 1)
+    monkeypatch.setattr(parallel, "CHUNK", 2)
+    monkeypatch.setattr(parallel, "LIMIT", 4)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_holds(law, monkeypatch):
+    """A law of the reasoner holds; epochs are evaluated anew."""
+    run(law, columnar_store, EXAMPLES, monkeypatch)
+
+    assert Deciding.done["recomputed"] > 0
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("law", LAWS[:3], ids=lambda law: law.__name__)
+def test_holds_with_two_threads(law, monkeypatch):
+    """The second thread stops with the first one, and begins again with the second state."""
+    run(law, columnar_store, EXAMPLES, monkeypatch)
+
+    assert Deciding.done["recomputed"] > 0
+
+
+@pytest.mark.parametrize("law", LAWS[:3], ids=lambda law: law.__name__)
+def test_holds_on_the_model(law, monkeypatch):
+    """What the port says of evaluating anew is enough, whatever the memory is like."""
+    run(law, model_store, EXAMPLES, monkeypatch)
+
+    assert Deciding.done["recomputed"] > 0
+
+
+def test_holds_without_room(monkeypatch):
+    """Without address space for a second state, an epoch begins again in the first one."""
+    refused = []
+
+    def refuse(tables):
+        refused.append(tables)
+        raise EnvironmentSetupError("No address space.")
+
+    monkeypatch.setattr(ProgramTables, "for_empty_state", refuse)
+    run(LAWS[0], columnar_store, EXAMPLES, monkeypatch)
+
+    assert refused
+
+
+@settings(max_examples=1_000 if THOROUGH else 20)
+@given(scenarios())
+def test_each_epoch_has_the_same_changes(scenario):
+    """Changes of facts and of the trace, and sizes, are those of an engine that differentiates."""
+    one, other = Driver(scenario.checked), Driver(scenario.checked, store=columnar_store())
+    for epoch in scenario.epochs:
+        found = []
+        for driver in (one, other):
+            (result,) = driver.run([epoch])
+            sums = {}, {}, {}
+            driver.add_changes(result.closure, sums[0])
+            driver.add_changes(result.derived, sums[1])
+            driver.add_trace(result.trace, sums[2])
+            size = driver.reasoner.engine.statistics()
+            found.append((sums, size.facts, size.present, size.asserted, size.trace_rows))
+
+        assert found[0] == found[1]
+        assert one.trace(one.predicates) == other.trace(other.predicates)
+
+
+def test_an_epoch_that_fails_in_the_second_state_leaves_the_first(monkeypatch):
+    """Its changes cannot be told, say; what was there before still is, and epochs go on."""
+    rules = "@input e/2 . p(?x, ?y) :- e(?x, ?y) . p(?x, ?z) :- p(?x, ?y), p(?y, ?z) ."
+    driver = Driver(check_text(rules, "generated.dl"), store=columnar_store())
+    edges = [("e", (f"<urn:{i}>", f"<urn:{i + 1}>"), 1) for i in range(5)]
+    driver.apply(edges)
+    before = driver.trace()
+    monkeypatch.setattr(recomputation, "LOADS", -1.0)  # all is given up
+    monkeypatch.setattr(recompute, "compare", lambda *_: layout.FULL)
+    with pytest.raises(StateFullError):
+        driver.apply([(*edges[2][:2], -1)])
+    assert driver.trace() == before
+    monkeypatch.undo()
+    driver.epoch += 1
+    driver.apply([(*edges[2][:2], -1)])
+    driver.apply([edges[2]])
+
+    assert Deciding.done["recomputed"] > 0
+    assert driver.trace() == before
