@@ -140,7 +140,8 @@ class Recomputation:
         """The work after which to give up; 0 if it is not worth trying."""
         if gained >= effort.asserted:
             return UNLIMITED
-        if effort.asserted + gained <= LEFT * effort.asserted:
+        load = self._per_derivation * effort.derivations
+        if load > LEAST and effort.asserted + gained <= LEFT * effort.asserted:
             return 0
         growth = (1 + max(gained, 0) / effort.asserted) ** 2
-        return max(LEAST, int(LOADS * growth * self._per_derivation * effort.derivations))
+        return max(LEAST, int(LOADS * growth * load))
