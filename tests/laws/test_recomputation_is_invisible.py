@@ -170,3 +170,22 @@ def test_an_epoch_that_fails_in_the_second_state_leaves_the_first(monkeypatch):
 
     assert Deciding.done["recomputed"] > 0
     assert driver.trace() == before
+
+
+def test_an_epoch_whose_changes_are_not_read_ends_like_others():
+    """Its commit counts what the epoch has changed, and the next one begins where it ended."""
+    checked = check_text(
+        "@input e/2 . p(?x, ?y) :- e(?x, ?y) . q(?x) :- p(?x, _) .", "generated.dl"
+    )
+    one, other = Driver(checked), Driver(checked, store=columnar_store())
+    edges = [("e", (f"<urn:{i}>", f"<urn:{i % 3}>"), 1) for i in range(9)]
+    for epoch in (edges, [(*edge[:2], -1) for edge in edges[1:]], edges[4:6]):
+        sizes = []
+        for driver in (one, other):
+            driver.apply(epoch, report=False)
+            size = driver.reasoner.engine.statistics()
+            sizes.append((size.facts, size.present, size.asserted, size.trace_rows))
+        assert sizes[0] == sizes[1]
+        assert one.trace() == other.trace()
+
+    assert Deciding.done["recomputed"] > 0
