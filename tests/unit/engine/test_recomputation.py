@@ -105,8 +105,8 @@ def test_much_of_it_is_lost(backend):
     """Then it is not differentiated at all, even if it was before."""
     recomputation = Recomputation(backend)
 
-    assert evaluate(recomputation, backend, LEAST, gained=-300) == (False, False)
-    assert evaluate(recomputation, backend, LEAST, gained=-400) == (True, False)
+    assert evaluate(recomputation, backend, LEAST, gained=-600) == (False, False)
+    assert evaluate(recomputation, backend, LEAST, gained=-700) == (True, False)
     assert evaluate(recomputation, backend, LEAST) == (False, False)
 
 
