@@ -144,4 +144,4 @@ class Recomputation:
         if load > LEAST and effort.asserted + gained <= LEFT * effort.asserted:
             return 0
         growth = (1 + max(gained, 0) / effort.asserted) ** 2
-        return max(LEAST, int(LOADS * growth * load))
+        return int(min(max(LEAST, LOADS * growth * load), UNLIMITED))

@@ -137,7 +137,8 @@ class ColumnarBackend:
 
     def limit(self, work: int) -> None:
         """Set the budget of each epoch from now on."""
-        self._state.column(layout.WORK)[layout.WORK_BUDGET] = work
+        budget = layout.WORK_UNLIMITED if work == UNLIMITED else work
+        self._state.column(layout.WORK)[layout.WORK_BUDGET] = budget
 
     def recompute(self) -> bool:
         """Begin the epoch anew, in an empty second state with what is asserted."""

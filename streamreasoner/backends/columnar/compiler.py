@@ -24,7 +24,6 @@ from streamreasoner.backends.columnar.instructions import (
 from streamreasoner.backends.columnar.intersections import Intersections, is_cyclic
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine.evaluate import evaluate
-from streamreasoner.engine.ports import UNLIMITED
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.plan.operands import RESULT, Column
 from streamreasoner.plan.program_change import ProgramChange
@@ -130,7 +129,7 @@ class ProgramTables:
         for number in _STATE:
             columns[number][:] = 0
         columns[layout.WORK][layout.WORK_SIZE] = len(columns[layout.WORK])
-        columns[layout.WORK][layout.WORK_BUDGET] = UNLIMITED
+        columns[layout.WORK][layout.WORK_BUDGET] = layout.WORK_UNLIMITED
         return replace(self, columns=columns)
 
 
@@ -334,7 +333,7 @@ def _work(rules: int) -> NDArray[np.int64]:
     size = _work_row(rules)
     column = np.zeros(size, np.int64)
     column[layout.WORK_SIZE] = size
-    column[layout.WORK_BUDGET] = UNLIMITED
+    column[layout.WORK_BUDGET] = layout.WORK_UNLIMITED
     return column
 
 

@@ -174,8 +174,9 @@ class ArrangedTable:
             found = self._runner.from_table(table)
             if keys is None or found.empty:
                 return found
-            on = sql.semijoined(keys.column_names)
-            return self._runner.query(on, rows=found, keys=self._runner.from_table(keys))
+            return self._runner.query(
+                sql.semijoined(keys.column_names), rows=found, keys=self._runner.from_table(keys)
+            )
         if keys is not None and buckets is not None:
             return self._probe(self._frame, arrangement, keys, buckets)
         rows = self._frame.filter(f"{ARRANGEMENT} = {quoted(self._name(source))}")

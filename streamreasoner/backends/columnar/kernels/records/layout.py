@@ -292,8 +292,9 @@ WORK_RANDOM = 3  # state of a generator
 WORK_EPOCH = 4  # the epoch that this is of, by the scalar EPOCH
 WORK_SIZE = 5  # length of the column
 WORK_SPENT = 6  # work of the epoch, see `work`
-WORK_BUDGET = 7  # what it may spend
+WORK_BUDGET = 7  # what it may spend, or WORK_UNLIMITED
 WORK_RULES = 8  # the first rule
+WORK_UNLIMITED = -1
 WORK_FIRINGS, WORK_NANOSECONDS = range(2)
 WORK_WIDTH = 2
 

@@ -60,7 +60,9 @@ def account(table: layout.Int64s, p: int, visits: int, firings: int) -> None:
 def is_spent(table: layout.Int64s) -> bool:
     """Whether rules have spent their budget of work."""
     work = int64_column(table[layout.WORK])
-    return bool(work[layout.WORK_SPENT] > work[layout.WORK_BUDGET])
+    # Products of sizes may be of any size, so no number is beyond what can be spent.
+    limited = work[layout.WORK_BUDGET] != layout.WORK_UNLIMITED
+    return bool(limited and work[layout.WORK_SPENT] > work[layout.WORK_BUDGET])
 
 
 @kernel
