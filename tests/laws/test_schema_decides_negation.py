@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from driver import Driver
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracle import CircularError, closure, evaluate, total
 from strategies import checked
@@ -90,6 +90,13 @@ CLOSING = (
 )
 """Each makes one of the first two rules circular."""
 EPOCHS = st.lists(st.lists(UPDATES, min_size=1, max_size=4), min_size=2, max_size=4)
+KEPT = [
+    [
+        ("triple", (PROPERTIES[3], IS, _iris("default")[0]), 1),
+        ("triple", (PROPERTIES[2], SUB, PROPERTIES[2]), 1),
+    ]
+]
+"""A property that passes on the object that a rule gives it."""
 PROGRAMS = st.lists(st.sampled_from(RULES), min_size=2, max_size=6, unique=True)
 
 
@@ -112,6 +119,7 @@ def expected(program, epochs):
 
 @EXAMPLES
 @given(PROGRAMS, EPOCHS)
+@example([RULES[0], RULES[3], RULES[5]], KEPT)
 def test_the_state_is_the_perfect_model_of_the_instances(rules, epochs):
     """An epoch is refused if and only if the schema after it makes a negation circular.
 

@@ -129,15 +129,26 @@ def matching(head, atom):
 
 
 def reached(head, parts):
-    """The heads of all instances that depend on facts of a head, and the head."""
+    """The heads of all instances that depend on facts of a head, and the head.
+
+    What a head says of their predicate and object, instances keep where their variables do.
+    """
     found, waiting = {head}, [head]
     while waiting:
         last = waiting.pop()
         for _, one in parts:
-            if one.head not in found and any(matching(last, atom) for atom in one.atoms):
-                found.add(one.head)
-                waiting.append(one.head)
+            for atom in (each for each in one.atoms if matching(last, each)):
+                derived = bound(one.head, told(last, atom))
+                if derived not in found:
+                    found.add(derived)
+                    waiting.append(derived)
     return found
+
+
+def told(head, atom):
+    """What variables of an atom are where facts of a head match it, as far as their kind tells."""
+    places = zip(atom.arguments[1:3], head.arguments[1:3], strict=True) if kind(atom) else ()
+    return {a.name: b for a, b in places if isinstance(a, Variable) and isinstance(b, Constant)}
 
 
 def feeds(heads, rule, rules):
