@@ -8,16 +8,22 @@ changed the former state into it: so everything else about an epoch is the same 
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.entry import entry_at, state_of
+from streamreasoner.backends.columnar.kernels.records.entry import (
+    entry_at,
+    find_entry,
+    journal_entry,
+    journal_with,
+    new_record,
+    state_of,
+)
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
-    allocate,
     find_tagged,
     prefetch_record,
     prefetch_slot,
     tag_of,
 )
 from streamreasoner.backends.columnar.kernels.records.pending import flush, push
-from streamreasoner.backends.columnar.kernels.records.slots import LOW, insert, reserve
+from streamreasoner.backends.columnar.kernels.records.slots import LOW, reserve
 from streamreasoner.backends.columnar.kernels.settling.settle import clear_class_lists
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
@@ -54,19 +60,9 @@ def asserted(table: layout.Int64s, records: layout.Int32s) -> int:
 @inlined
 def _multiplicity(table: layout.Int64s, fact: int, iteration: int) -> int:
     """The multiplicity of a fact at an iteration."""
-    entry = _entry(table, fact, iteration)
+    entry = find_entry(table, fact, iteration)
     # The arena begins with an empty record.
     return int64_column(table[layout.ARENA])[entry] >> layout.MULTIPLICITY_SHIFT
-
-
-@inlined
-def _entry(table: layout.Int64s, fact: int, iteration: int) -> int:
-    """The entry of a fact for an iteration, or 0."""
-    words = int32_column(table[layout.ARENA])
-    entry = fact + 1
-    while entry != 0 and words[2 * entry + 2] != iteration:
-        entry = words[2 * entry + 3]
-    return entry
 
 
 @kernel
@@ -155,7 +151,7 @@ def _compare_facts(
                 if differs == 0 and state == state_of(table, fact):
                     words[2 * fact + layout.JOURNAL_WORD] = 0
                     continue
-            _journal(table, fact, kind, state)
+            journal_with(table, fact, kind, state)
     return common
 
 
@@ -172,7 +168,7 @@ def _compare_entries(table: layout.Int64s, fact: int, former: layout.Int64s, oth
     while entry != 0:
         before = _multiplicity(former, other, words[2 * entry + 2])
         if units[entry] >> layout.MULTIPLICITY_SHIFT != before:
-            _journal_entry(table, fact, entry, before)
+            journal_entry(table, fact, entry, before)
             differs = 1
         elif units[entry] == layout.EMPTY_ENTRY:
             differs = 1
@@ -193,11 +189,11 @@ def _add_entries(table: layout.Int64s, fact: int, former: layout.Int64s, other: 
     entry = other + 1
     while entry != 0:
         before = units[entry] >> layout.MULTIPLICITY_SHIFT
-        if before != 0 and _entry(table, fact, words[2 * entry + 2]) == 0:
+        if before != 0 and find_entry(table, fact, words[2 * entry + 2]) == 0:
             empty = entry_at(table, fact, words[2 * entry + 2])
             if empty == 0:
                 return -1
-            _journal_entry(table, fact, empty, before)
+            journal_entry(table, fact, empty, before)
             added = 1
         entry = words[2 * entry + 3]
     return added
@@ -242,43 +238,15 @@ def _is_marked(found: layout.Int64s, fact: int) -> bool:
 @inlined
 def _add_empty(table: layout.Int64s, former: layout.Int64s, other: int, tag: int) -> int:
     """Create a fact of a former state, without multiplicities, and journal it; returns a status."""
-    words = int32_column(table[layout.ARENA])
-    old_words = int32_column(former[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
-    kind = old_words[2 * other] & layout.CLASS_BITS
-    row = kind * layout.CLASS_WIDTH
-    fact = allocate(table, classes[row + layout.CLASS_UNITS])
+    words = int32_column(former[layout.ARENA])
+    kind = words[2 * other] & layout.CLASS_BITS
+    iteration = words[2 * (other + 1) + 2]
+    # No group of a lattice has it: it is no candidate.
+    header = kind | layout.UNLISTED
+    fact = new_record(table, header, words, 2 * other + layout.CELLS, tag, iteration, 0)
     if fact == 0:
         return layout.FULL
-    # No group of a lattice has it: it is no candidate.
-    words[2 * fact] = kind | layout.UNLISTED
-    int64_column(table[layout.ARENA])[fact + 1] = layout.EMPTY_ENTRY
-    words[2 * (fact + 1) + 2] = old_words[2 * (other + 1) + 2]
-    for j in range(classes[row + layout.CLASS_ARITY]):
-        words[2 * fact + layout.CELLS + j] = old_words[2 * other + layout.CELLS + j]
-    insert(table, layout.FACT_TABLE, layout.FACT_MASK, tag, fact)
     before = int64_column(former[layout.ARENA])[other + 1] >> layout.MULTIPLICITY_SHIFT
-    _journal_entry(table, fact, fact + 1, before)
-    _journal(table, fact, kind, _former_state(former, other))
+    journal_entry(table, fact, fact + 1, before)
+    journal_with(table, fact, kind, _former_state(former, other))
     return layout.OK if _add_entries(table, fact, former, other) >= 0 else layout.FULL
-
-
-@inlined
-def _journal(table: layout.Int64s, fact: int, kind: int, state: int) -> None:
-    """Journal a fact with its state before the epoch."""
-    scalars = int64_column(table[layout.SCALARS])
-    journaled = (kind << layout.JOURNAL_CLASS_SHIFT) | (state << 32) | fact
-    int64_column(table[layout.JOURNAL_FACTS])[scalars[layout.JOURNALED_FACTS]] = journaled
-    scalars[layout.JOURNALED_FACTS] += 1
-    int32_column(table[layout.ARENA])[2 * fact + layout.JOURNAL_WORD] = 1
-
-
-@inlined
-def _journal_entry(table: layout.Int64s, fact: int, entry: int, before: int) -> None:
-    """Journal an entry with its multiplicity before the epoch."""
-    scalars = int64_column(table[layout.SCALARS])
-    entries = int64_column(table[layout.JOURNAL_ENTRIES])
-    row = 2 * scalars[layout.JOURNALED_ENTRIES]
-    entries[row] = (fact << 32) | entry
-    entries[row + 1] = before
-    scalars[layout.JOURNALED_ENTRIES] += 1

@@ -76,14 +76,22 @@ def prefetch_further_entry(table: layout.Int64s, fact: int) -> None:
 
 
 @inlined
+def find_entry(table: layout.Int64s, fact: int, iteration: int) -> int:
+    """The fact's entry for an iteration, or 0."""
+    words = int32_column(table[layout.ARENA])
+    entry = fact + 1
+    while entry != 0 and words[2 * entry + 2] != iteration:
+        entry = words[2 * entry + 3]
+    return entry
+
+
+@inlined
 def entry_at(table: layout.Int64s, fact: int, iteration: int) -> int:
     """The fact's entry for an iteration, created if missing; 0 if the arena is full."""
     words = int32_column(table[layout.ARENA])
-    entry = fact + 1
-    while entry != 0:
-        if words[2 * entry + 2] == iteration:
-            return entry
-        entry = words[2 * entry + 3]
+    entry = find_entry(table, fact, iteration)
+    if entry != 0:
+        return entry
     entry = allocate(table, 2)
     if entry == 0:
         return 0
@@ -99,13 +107,67 @@ def journal_fact(table: layout.Int64s, fact: int) -> None:
     """Journal the state of an existing fact before its first change in an epoch."""
     words = int32_column(table[layout.ARENA])
     if words[2 * fact + layout.JOURNAL_WORD] == 0:
-        scalars = int64_column(table[layout.SCALARS])
-        state = state_of(table, fact)
-        kind = words[2 * fact] & layout.CLASS_BITS
-        journaled = (kind << layout.JOURNAL_CLASS_SHIFT) | (state << 32) | fact
-        int64_column(table[layout.JOURNAL_FACTS])[scalars[layout.JOURNALED_FACTS]] = journaled
-        scalars[layout.JOURNALED_FACTS] += 1
-        words[2 * fact + layout.JOURNAL_WORD] = 1
+        journal_with(table, fact, words[2 * fact] & layout.CLASS_BITS, state_of(table, fact))
+
+
+@inlined
+def journal_with(table: layout.Int64s, fact: int, kind: int, state: int) -> None:
+    """Journal a fact of class *kind*, which is not journaled, with its state before the epoch."""
+    scalars = int64_column(table[layout.SCALARS])
+    journaled = (kind << layout.JOURNAL_CLASS_SHIFT) | (state << 32) | fact
+    int64_column(table[layout.JOURNAL_FACTS])[scalars[layout.JOURNALED_FACTS]] = journaled
+    scalars[layout.JOURNALED_FACTS] += 1
+    int32_column(table[layout.ARENA])[2 * fact + layout.JOURNAL_WORD] = 1
+
+
+@inlined
+def journal_entry(table: layout.Int64s, fact: int, entry: int, before: int) -> None:
+    """Journal an entry with its multiplicity before the epoch."""
+    scalars = int64_column(table[layout.SCALARS])
+    entries = int64_column(table[layout.JOURNAL_ENTRIES])
+    row = 2 * scalars[layout.JOURNALED_ENTRIES]
+    entries[row] = (fact << 32) | entry
+    entries[row + 1] = before
+    scalars[layout.JOURNALED_ENTRIES] += 1
+
+
+@inlined
+def new_record(
+    table: layout.Int64s,
+    header: int,
+    cells: layout.Int32s,
+    at: int,
+    tag: int,
+    iteration: int,
+    multiplicity: int,
+) -> int:
+    """A record for a fact that has none, with one multiplicity; 0 if the arena is full.
+
+    Args:
+        table: The addresses.
+        header: Its class and flags.
+        cells: Holds its arguments.
+        at: Offset of the arguments.
+        tag: Hash of its relation and arguments.
+        iteration: Iteration of its entry.
+        multiplicity: Its multiplicity there.
+    """
+    words = int32_column(table[layout.ARENA])
+    classes = int32_column(table[layout.CLASSES])
+    row = (header & layout.CLASS_BITS) * layout.CLASS_WIDTH
+    fact = allocate(table, classes[row + layout.CLASS_UNITS])
+    if fact == 0:
+        return 0
+    words[2 * fact] = header
+    int64_column(table[layout.ARENA])[fact + 1] = (
+        multiplicity << layout.MULTIPLICITY_SHIFT
+    ) | layout.EMPTY_ENTRY
+    words[2 * (fact + 1) + 2] = iteration
+    base = 2 * fact + layout.CELLS
+    for j in range(classes[row + layout.CLASS_ARITY]):
+        words[base + j] = cells[at + j]
+    insert(table, layout.FACT_TABLE, layout.FACT_MASK, tag, fact)
+    return fact
 
 
 @inlined
@@ -124,24 +186,11 @@ def create_fact(
     scalars = int64_column(table[layout.SCALARS])
     words = int32_column(table[layout.ARENA])
     classes = int32_column(table[layout.CLASSES])
-    row = kind * layout.CLASS_WIDTH
-    fact = allocate(table, classes[row + layout.CLASS_UNITS])
+    fact = new_record(table, kind | layout.FRESH, cells, at, tag, iteration, multiplicity)
     if fact == 0:
         return layout.FULL
-    words[2 * fact] = kind | layout.FRESH
-    words[2 * fact + layout.JOURNAL_WORD] = 1
-    int64_column(table[layout.ARENA])[fact + 1] = (
-        multiplicity << layout.MULTIPLICITY_SHIFT
-    ) | layout.EMPTY_ENTRY
-    words[2 * (fact + 1) + 2] = iteration
-    base = 2 * fact + layout.CELLS
-    for j in range(classes[row + layout.CLASS_ARITY]):
-        words[base + j] = cells[at + j]
-    insert(table, layout.FACT_TABLE, layout.FACT_MASK, tag, fact)
-    journaled = (kind << layout.JOURNAL_CLASS_SHIFT) | fact
-    int64_column(table[layout.JOURNAL_FACTS])[scalars[layout.JOURNALED_FACTS]] = journaled
-    scalars[layout.JOURNALED_FACTS] += 1
-    if classes[row + layout.CLASS_LATTICE] != 0:
+    journal_with(table, fact, kind, 0)
+    if classes[kind * layout.CLASS_WIDTH + layout.CLASS_LATTICE] != 0:
         words[2 * fact] |= layout.UNLISTED
         if enlist(table, fact) != layout.OK:
             return layout.FULL
@@ -162,11 +211,7 @@ def add_multiplicity(table: layout.Int64s, fact: int, iteration: int, multiplici
         return layout.FULL
     total = units[entry] >> layout.MULTIPLICITY_SHIFT
     if (words[2 * fact] & layout.FRESH) == 0 and units[entry] & layout.JOURNALED == 0:
-        entries = int64_column(table[layout.JOURNAL_ENTRIES])
-        row = 2 * scalars[layout.JOURNALED_ENTRIES]
-        entries[row] = (fact << 32) | entry
-        entries[row + 1] = total
-        scalars[layout.JOURNALED_ENTRIES] += 1
+        journal_entry(table, fact, entry, total)
         units[entry] |= layout.JOURNALED
     total += multiplicity
     if total > layout.MAX_MULTIPLICITY or total < -layout.MAX_MULTIPLICITY:

@@ -22,6 +22,7 @@ from streamreasoner.backends.columnar.kernels.records.arrangement import (
 from streamreasoner.backends.columnar.kernels.records.entry import (
     add_delta,
     entry_at,
+    find_entry,
     journal_fact,
     touch,
 )
@@ -163,7 +164,7 @@ def _clear_others(
     arrangement = _arrangement(table, member)
     candidate = _first(table, member)
     while candidate != 0:
-        entry = _entry(table, candidate, iteration)
+        entry = find_entry(table, candidate, iteration)
         if entry != 0 and candidate != gainer and candidate != loser:
             change = 1 - (units[entry] & layout.TRANSITION_BITS)
             if change != 0:
@@ -279,7 +280,7 @@ def _touch_transition(table: layout.Int64s, node: int, old: int) -> None:
     candidate = words[2 * node + layout.WINNER_FACT]
     if candidate == 0:
         candidate = old
-    entry = _entry(table, candidate, words[2 * node + layout.WINNER_ITERATION])
+    entry = find_entry(table, candidate, words[2 * node + layout.WINNER_ITERATION])
     if entry != 0 and units[entry] & layout.TOUCHED == 0:
         touch(table, candidate, entry)
 
@@ -335,16 +336,6 @@ def _sum_up_to(table: layout.Int64s, fact: int, iteration: int) -> int:
             total += units[entry] >> layout.MULTIPLICITY_SHIFT
         entry = words[2 * entry + 3]
     return total
-
-
-@inlined
-def _entry(table: layout.Int64s, fact: int, iteration: int) -> int:
-    """The fact's entry for an iteration, or 0."""
-    words = int32_column(table[layout.ARENA])
-    entry = fact + 1
-    while entry != 0 and words[2 * entry + 2] != iteration:
-        entry = words[2 * entry + 3]
-    return entry
 
 
 @inlined
