@@ -159,11 +159,10 @@ class ColumnarBackend:
         self._former, self._compared = former, False
         self._work_on(state)
         for rows in barriers:
-            for at in np.unique(rows.iteration).tolist():
-                args, counts = (
-                    each[rows.iteration == at] for each in (rows.args, rows.multiplicity)
-                )
-                self.add(Updates(rows.predicate, args, counts, iteration=at))
+            relation, arity = self._relation(rows.predicate, rows.args)
+            cells = rows.args.reshape(-1)
+            at, counts = rows.iteration, rows.multiplicity
+            self._check(pending.add_later(self._table, relation, arity, cells, at, counts))
         return True
 
     def _begin_again(self) -> None:
@@ -283,8 +282,8 @@ class ColumnarBackend:
     def commit(self, epoch: int, *, more: bool = False) -> None:  # noqa: ARG002 - the state does not outlive the process
         """Make the epoch's changes final."""
         self._difference()
-        large = self._state.scalars[layout.JOURNALED_FACTS] > LARGE_EPOCH
-        large = large or self._former is not None
+        journaled = self._state.scalars[layout.JOURNALED_FACTS]
+        large = journaled > LARGE_EPOCH or self._former is not None
         journal.commit(self._table)
         self._change = self._former = None
         if large:

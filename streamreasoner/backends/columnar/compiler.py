@@ -128,13 +128,12 @@ class ProgramTables:
         columns = {number: column.copy() for number, column in self.columns.items()}
         for number in _STATE:
             columns[number][:] = 0
-        columns[layout.WORK][layout.WORK_SIZE] = len(columns[layout.WORK])
-        columns[layout.WORK][layout.WORK_BUDGET] = layout.WORK_UNLIMITED
+        columns[layout.WORK] = _unused_work(len(columns[layout.WORK]))
         return replace(self, columns=columns)
 
 
-_STATE = (layout.CLASS_SIZES, layout.CLASS_JOURNALED, layout.SORT_LOOKUPS, layout.WORK)
-"""Columns of the program that kernels write: they are of one state."""
+_STATE = (layout.CLASS_SIZES, layout.CLASS_JOURNALED, layout.SORT_LOOKUPS)
+"""Columns of the program that kernels write, besides WORK: they are of one state."""
 
 
 def compile_program(
@@ -294,7 +293,7 @@ def compile_program(
                 _work_row(reduction.source + (number_of_rules if row >= kept else 0)),
             )
         ),
-        layout.WORK: _work(number_of_rules + _number_of_rules(change.before)),
+        layout.WORK: _unused_work(_work_row(number_of_rules + _number_of_rules(change.before))),
         **_plans(fragments, sources, keys, cyclic, intersections, operands),
         layout.SORT_LOOKUPS: np.zeros(max(len(intersections.sorts), 1), np.int64),
     }
@@ -328,9 +327,8 @@ def compile_program(
     )
 
 
-def _work(rules: int) -> NDArray[np.int64]:
-    """The column WORK of a number of rules."""
-    size = _work_row(rules)
+def _unused_work(size: int) -> NDArray[np.int64]:
+    """The column WORK, of a length, before rules have done anything."""
     column = np.zeros(size, np.int64)
     column[layout.WORK_SIZE] = size
     column[layout.WORK_BUDGET] = layout.WORK_UNLIMITED
