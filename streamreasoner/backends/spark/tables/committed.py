@@ -76,8 +76,7 @@ class CommittedState:
         """
         if self._recent is not None:
             self._flush(self._runner.from_table(self._recent), self.last)
-        self._held.clear()
-        self._buffered.clear()
+        self._forget()
         self._width = width
         self._columns = (*fact(width), ITERATION, MULTIPLICITY, TRANSITION)
         self._stored.use(width, arrangements, meaning)
@@ -131,8 +130,7 @@ class CommittedState:
         else:
             self._flush(merged, epoch)
         if rows.table is None:
-            self._held.clear()
-            self._buffered.clear()
+            self._forget()
         else:
             for arrangement, held in (*self._held.items(), *self._buffered.items()):
                 held.add(self._members(arrangement, rows.table))
@@ -165,7 +163,12 @@ class CommittedState:
         """Delete the table and the buffer."""
         self._stored.clear()
         self._recent, self._written = None, 0
+        self._forget()
+
+    def _forget(self) -> None:
+        """Hold no rows of arrangements any more: they are read when they are looked up."""
         self._held.clear()
+        self._buffered.clear()
 
     def bytes(self) -> int:
         """Size of the table's files and of the buffer."""
