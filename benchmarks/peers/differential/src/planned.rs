@@ -145,7 +145,7 @@ fn schema<'scope>(
 }
 
 /// Transitive closure.
-fn closed(edges: Pairs<'_>) -> Pairs<'_> {
+pub fn closed(edges: Pairs<'_>) -> Pairs<'_> {
     let outer = edges.scope();
     let from = edges.clone().arrange_by_key();
     outer.iterative::<u32, _, _>(|scope| {

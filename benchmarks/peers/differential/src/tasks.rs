@@ -37,13 +37,10 @@ pub fn build<'scope>(
     numbers: &[i32],
 ) -> Vec<(&'static str, Facts<'scope>)> {
     match (task, numbers) {
-        ("rho-df", &[kind, subclass, subproperty, domain, range]) => {
-            vec![(
-                "triple",
-                rho_df(rows, kind, subclass, subproperty, domain, range),
-            )]
-        }
-        ("rho-df-strata", &[kind, subclass, subproperty, domain, range]) => {
+        (
+            "rho-df" | "rho-df-strata" | "rho-df-compiled",
+            &[kind, subclass, subproperty, domain, range],
+        ) => {
             let names = Vocabulary {
                 kind,
                 subclass,
@@ -51,17 +48,12 @@ pub fn build<'scope>(
                 domain,
                 range,
             };
-            vec![("triple", planned::strata(rows, names))]
-        }
-        ("rho-df-compiled", &[kind, subclass, subproperty, domain, range]) => {
-            let names = Vocabulary {
-                kind,
-                subclass,
-                subproperty,
-                domain,
-                range,
+            let triples = match task {
+                "rho-df" => rho_df(rows, names),
+                "rho-df-strata" => planned::strata(rows, names),
+                _ => planned::compiled(rows, names),
             };
-            vec![("triple", planned::compiled(rows, names))]
+            vec![("triple", triples)]
         }
         ("closure", _) => vec![("path", closure(rows))],
         ("sssp", &[source]) => vec![("dist", sssp(rows, source))],
@@ -70,16 +62,15 @@ pub fn build<'scope>(
     }
 }
 
-/// The six rules of rho-df in one loop over all triples; the parameters are the ids of rdf:type,
-/// rdfs:subClassOf, rdfs:subPropertyOf, rdfs:domain and rdfs:range.
-fn rho_df<'scope>(
-    rows: Facts<'scope>,
-    kind: i32,
-    subclass: i32,
-    subproperty: i32,
-    domain: i32,
-    range: i32,
-) -> Facts<'scope> {
+/// The six rules of rho-df in one loop over all triples.
+fn rho_df<'scope>(rows: Facts<'scope>, names: Vocabulary) -> Facts<'scope> {
+    let Vocabulary {
+        kind,
+        subclass,
+        subproperty,
+        domain,
+        range,
+    } = names;
     let outer = rows.scope();
     outer.iterative::<u32, _, _>(|scope| {
         let (variable, triples) = Variable::new(scope, Product::new(Default::default(), 1));
@@ -147,21 +138,7 @@ fn rho_df<'scope>(
 
 /// path(?x, ?y) :- edge(?x, ?y) .   path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
 fn closure(rows: Facts<'_>) -> Facts<'_> {
-    let outer = rows.scope();
-    let edges = rows.map(|(x, y, _)| (x, y));
-    let from = edges.clone().arrange_by_key();
-    outer
-        .iterative::<u32, _, _>(|scope| {
-            let (variable, paths) = Variable::new(scope, Product::new(Default::default(), 1));
-            let longer = paths
-                .map(|(x, y): (i32, i32)| (y, x))
-                .arrange_by_key()
-                .join_core(from.enter(scope), |_, &x, &z| Some((x, z)));
-            let result = edges.enter(scope).concat(longer).distinct_core::<Diff>();
-            variable.set(result.clone());
-            result.leave(outer)
-        })
-        .map(|(x, y)| (x, y, 0))
+    planned::closed(rows.map(|(x, y, _)| (x, y))).map(|(x, y)| (x, y, 0))
 }
 
 /// dist(source, 0) .   dist(?y, min(?d + ?w)) :- dist(?x, ?d), edge(?x, ?y, ?w) .
