@@ -152,6 +152,24 @@ def checked(program):
     return check_text(program, "generated.dl")
 
 
+def numbers(count):
+    """The least non-negative integers, as terms."""
+    return [f'"{number}"^^<{XSD}integer>' for number in range(count)]
+
+
+def programs_of(declared, rules, **sizes):
+    """Programs with some rules of a list; sizes are those of `st.lists`."""
+    chosen = st.lists(st.sampled_from(rules), unique=True, **sizes)
+    return chosen.map(lambda some: check_text("\n".join((declared, *some)), "generated.dl"))
+
+
+def updates_of(predicates, terms):
+    """Updates of binary predicates, each of which is as frequent as its letter."""
+    args = st.tuples(*[st.sampled_from(terms)] * 2)
+    multiplicities = st.sampled_from((1, 1, 1, -1, 2))
+    return st.lists(st.tuples(st.sampled_from(predicates), args, multiplicities), max_size=14)
+
+
 _MOST_BODIES = 24
 _NAMES = ("x", "y", "z", "w")
 _BODY_FACTS = st.integers(0, _MOST_BODIES * 5 ** (len(_NAMES) + 1) - 1)

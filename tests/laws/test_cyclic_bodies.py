@@ -7,6 +7,7 @@ from driver import Driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import evaluate, total
+from strategies import numbers, programs_of
 from thorough import THOROUGH
 
 from streamreasoner.backends.columnar import backend, intersections, parallel
@@ -24,7 +25,7 @@ RULES = (
     "u(?x) :- f(?x, ?y), g(?y, ?z, _), f(?x, ?z), not t(?x, ?z) .",
     "u(?x) :- t(?x, ?y), t(?y, ?z), t(?x, ?z), not e(?z, ?x), ?y <= ?z .",
 )
-TERMS = [f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>' for number in range(4)]
+TERMS = numbers(4)
 
 
 def facts(predicate, arity):
@@ -34,9 +35,7 @@ def facts(predicate, arity):
 
 FACTS = st.one_of(facts("e", 2), facts("e", 2), facts("f", 2), facts("g", 3))
 UPDATES = st.tuples(FACTS, st.sampled_from((1, 1, 1, -1))).map(lambda each: (*each[0], each[1]))
-PROGRAMS = st.lists(st.sampled_from(RULES), min_size=1, max_size=4, unique=True).map(
-    lambda rules: check_text("\n".join(("@input e/2, f/2, g/3, t/2 .", *rules)), "generated.dl")
-)
+PROGRAMS = programs_of("@input e/2, f/2, g/3, t/2 .", RULES, min_size=1, max_size=4)
 
 
 def together(patch, share):

@@ -11,12 +11,12 @@ from driver import Driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import evaluate, total
+from strategies import numbers, programs_of, updates_of
 from thorough import THOROUGH
 
 from streamreasoner.backends.columnar import backend, parallel
 from streamreasoner.backends.columnar.kernels.joining import blocks
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.program.checked import check_text
 
 RULES = (
     "p(?x, ?y) :- e(?x, ?y) .",
@@ -36,18 +36,9 @@ RULES = (
     "p(?x, ?z) :- [?x, ?p, ?y], [?y, ?q, ?w], p(?w, ?z) .",
 )
 INPUT = "@input e/2, f/2, g/2, p/2, q/2, t/3 ."
-TERMS = [f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>' for number in range(4)]
-UPDATES = st.lists(
-    st.tuples(
-        st.sampled_from("eefgp"),
-        st.tuples(*[st.sampled_from(TERMS)] * 2),
-        st.sampled_from((1, 1, 1, -1, 2)),
-    ),
-    max_size=14,
-)
-PROGRAMS = st.lists(st.sampled_from(RULES), min_size=4, unique=True).map(
-    lambda rules: check_text("\n".join((INPUT, *rules)), "generated.dl")
-)
+TERMS = numbers(4)
+UPDATES = updates_of("eefgp", TERMS)
+PROGRAMS = programs_of(INPUT, RULES, min_size=4)
 EPOCHS = st.lists(st.tuples(PROGRAMS, st.lists(UPDATES, min_size=1, max_size=2)), max_size=2)
 
 

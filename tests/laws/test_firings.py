@@ -10,6 +10,7 @@ from driver import Driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import derivations, evaluate, readable
+from strategies import numbers, programs_of
 from thorough import THOROUGH
 
 from streamreasoner.backends.columnar import backend, parallel
@@ -28,15 +29,13 @@ RULES = (
     "[?x, <urn:p>, ?y] :- r(?x, ?y), q(?x) .",
     "[?x, ?p, ?z] :- [?x, ?p, ?y], [?y, ?p, ?z] .",
 )
-TERMS = [f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>' for number in range(4)]
+TERMS = numbers(4)
 FACTS = st.lists(
     st.tuples(st.sampled_from("ef"), st.tuples(*[st.sampled_from(TERMS)] * 2)), unique=True
 )
 INPUT = "@input e/2, f/2, p/2, q/1, r/2 ."
 NO_RULES = check_text(INPUT, "generated.dl")
-PROGRAMS = st.lists(st.sampled_from(RULES), min_size=1, unique=True).map(
-    lambda rules: check_text("\n".join((INPUT, *rules)), "generated.dl")
-)
+PROGRAMS = programs_of(INPUT, RULES, min_size=1)
 
 
 def firings(checked, facts):

@@ -7,10 +7,10 @@ from driver import Driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import evaluate, total
+from strategies import numbers, programs_of, updates_of
 from thorough import THOROUGH
 
 from streamreasoner.backends.columnar import backend, placement
-from streamreasoner.program.checked import check_text
 
 RULES = (
     "d(?x, min(?x)) :- e(?x, _) .",
@@ -20,18 +20,8 @@ RULES = (
     "p(?x, ?y) :- f(?y, ?x), not d(?x, ?y) .",
     "p(?x, ?y) :- p(?z, ?x), p(?z, ?w), f(?w, ?y) .",
 )
-TERMS = [f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>' for number in range(5)]
-UPDATES = st.lists(
-    st.tuples(
-        st.sampled_from("eeeefp"),
-        st.tuples(*[st.sampled_from(TERMS)] * 2),
-        st.sampled_from((1, 1, 1, -1, 2)),
-    ),
-    max_size=14,
-)
-PROGRAMS = st.lists(st.sampled_from(RULES), min_size=4, unique=True).map(
-    lambda rules: check_text("\n".join(("@input e/2, f/2, p/2, d/2 .", *rules)), "generated.dl")
-)
+UPDATES = updates_of("eeeefp", numbers(5))
+PROGRAMS = programs_of("@input e/2, f/2, p/2, d/2 .", RULES, min_size=4)
 
 
 def test_the_trace_is_that_of_any_order():
