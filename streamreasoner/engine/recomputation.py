@@ -35,7 +35,7 @@ FIRST_GUESS = 8.0
 FEW = 64
 """Epochs of fewer updates have the budget of one before them, as long as there are no more such."""
 PATIENCE = 16
-"""At most so many epochs of a size are evaluated anew before differentiating is tried again."""
+"""The most epochs of a size that are evaluated anew before differentiating is tried again."""
 
 
 @dataclass(slots=True)

@@ -66,7 +66,7 @@ def test_a_quota_limits_processors(tmp_path, monkeypatch, own, files, allowed):
 
 
 def test_processors_without_control_groups(tmp_path):
-    """Where there are none, affinity decides."""
+    """Without quotas, affinity decides."""
     assert processors(tmp_path / "none", tmp_path / "nowhere") == len(os.sched_getaffinity(0))
 
 
