@@ -34,6 +34,7 @@ from benchmarks.peers import (
     dataflow,
     duckdb_sql,
     flowlog,
+    memory,
     nemo,
     networkx_graphs,
     ours,
@@ -174,6 +175,7 @@ def batch(
 
     def run() -> Result:
         prepared = prepare(case.rows)
+        memory.hand_out()
         clock = Clock()
         facts = evaluate(prepared)
         seconds = clock.seconds()

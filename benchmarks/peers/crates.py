@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.peers import AbsentError
+from benchmarks.peers import AbsentError, memory
 from benchmarks.peers.case import Result
 from benchmarks.peers.clock import Seconds
 
@@ -66,6 +66,7 @@ def run(engine: str, case: Case, command: Callable[[list[str]], Sequence[str]]) 
                 ("batch", case.batch),
             )
         ]
+        memory.hand_out()
         done = subprocess.run(command(files), capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{engine} failed on {case.name}: {done.stderr.strip()}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.peers import AbsentError, require
+from benchmarks.peers import AbsentError, memory, require
 from benchmarks.peers.case import Result, checksum
 from benchmarks.peers.clock import Clock
 
@@ -74,6 +74,7 @@ def _widths(case: Case) -> dict[str, int]:
 def _evaluate(library: Any, text: str) -> tuple[Any, Seconds]:
     """An engine that has evaluated the text, and what that took."""
     engine = library.NemoEngine(library.load_string(text))
+    memory.hand_out()
     clock = Clock()
     engine.reason()
     return engine, clock.seconds()

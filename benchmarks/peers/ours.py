@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.peers import memory
 from benchmarks.peers.case import Result, checksum
 from benchmarks.peers.clock import Clock, median
 from streamreasoner.api.reasoner import Reasoner
@@ -81,7 +82,9 @@ def run(case: Case) -> Result:
     """Load the case's rows, run its updates, and return times and derived facts."""
     warm_up(case)
     driver = Driver(case)
-    load, _ = driver.apply(driver.encode(case.rows, 1))
+    rows = driver.encode(case.rows, 1)
+    memory.hand_out()
+    load, _ = driver.apply(rows)
     facts = {name: driver.facts(name) for name in case.outputs}
     counts = {name: len(found) for name, found in facts.items()}
     checksums = {name: checksum(found) for name, found in facts.items()}

@@ -1,0 +1,24 @@
+"""Memory as a computer that runs for a while has it. Invariant: every engine that is compared loads
+right after the same amount of memory was written to and returned.
+
+The host of a virtual machine hands out memory when it is first written to, and takes back what has
+been free for some seconds. Then a load of half a second pays up to half a second more of system
+time, or nothing, depending on what ran before it.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+
+AMOUNT = 1 << 30
+"""Bytes: what the largest load of `compare.py` takes, about."""
+
+
+def hand_out() -> None:
+    """Have the host hand out memory, which is free again afterwards."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    with mmap.mmap(-1, AMOUNT, flags=flags) as memory:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+        np.frombuffer(memory, np.uint8)[:: mmap.PAGESIZE] = 1
