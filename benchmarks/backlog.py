@@ -38,17 +38,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness, pipeline
 from benchmarks.soak import processes, usage
-from streamreasoner import app
 from streamreasoner.config import load
 from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.io.kafka.topics import create_topics
-from streamreasoner.pipeline.batch import EpochRunner
 from streamreasoner.pipeline.pressure.limit import default_max_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
 RULES = """
@@ -56,7 +53,7 @@ RULES = """
 seen(?x) :- at(?x, ?p) .
 busy(?p, count(?x)) :- at(?x, ?p) .
 """
-RUNS = {"reading": "nothing", "backlog": "changes"}
+RUNS = {pipeline.READING: "nothing", "backlog": "changes"}
 """The output topics of a pipeline that only reads, and of the one that is measured."""
 PLACES, THINGS, PARTITIONS = 10, 10_000, 4
 CHUNK = 100_000  # messages
@@ -69,14 +66,6 @@ INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
 Fact = tuple[str, ...]
 
 
-class Reading(EpochRunner):
-    """The epochs of a pipeline that only reads."""
-
-    def run(self, batch: pa.Table, epoch: int, keep_alive: Callable[[], None]) -> None:
-        """Forget the messages of a batch."""
-        self._previous, self._next = self.range(epoch), epoch + 1
-
-
 def main() -> int:
     """Work the backlog off, print the tables, and fail if a claim does not hold."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -86,13 +75,7 @@ def main() -> int:
     arguments.add_argument("--memory", type=int, default=1024, help="MiB above the first batch")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
-    arguments.add_argument("--child", nargs=2, type=Path, help=argparse.SUPPRESS)
     options = arguments.parse_args()
-    if options.child:
-        app.EpochRunner = Reading
-        config, log = options.child
-        app.run(load(config), pipeline.EventLog(log))
-        return 0
     with tempfile.TemporaryDirectory(prefix="streamreasoner-backlog-") as name, Broker() as broker:
         figures = measure(Path(name), broker.bootstrap_servers, options)
     figures = {**harness.machine(), **vars(options), **figures, "json": None}
@@ -107,8 +90,8 @@ def measure(directory: Path, servers: str, options: argparse.Namespace) -> dict[
     configs = {name: configure(directory, servers, name, options.target) for name in RUNS}
     counts = produce(servers, options)
     print(f"Sent {options.messages:,} messages in {time.monotonic() - began:.0f} s.", flush=True)
-    read = run(directory, *configs["reading"], Path(__file__), options.messages)
-    worked = run(directory, *configs["backlog"], Path(str(pipeline.__file__)), options.messages)
+    read = run(directory, *configs[pipeline.READING], options.messages)
+    worked = run(directory, *configs["backlog"], options.messages)
     present, doubled = published(servers)
     return {
         "samples": worked.samples,
@@ -143,11 +126,11 @@ class Run:
         }
 
 
-def run(directory: Path, config: Path, port: int, script: Path, messages: int) -> Run:
+def run(directory: Path, config: Path, port: int, messages: int) -> Run:
     """Work the backlog off in a process of its own."""
     log = directory / f"{config.stem}.jsonl"
     log.touch()
-    child = [sys.executable, str(script), "--child", str(config), str(log)]
+    child = [sys.executable, str(pipeline.__file__), "--child", str(config), str(log)]
     process = subprocess.Popen(child, start_new_session=True, cwd=harness.ROOT)
     samples: list[dict[str, float]] = []
     try:
