@@ -14,9 +14,10 @@ from unit.backends.columnar.memory import DENSE, FEW, SPARSE, Memory
 
 from streamreasoner.backends.columnar.kernels.epoch import journal
 from streamreasoner.backends.columnar.kernels.joining import compute, derive, interpret, probe
-from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records import layout, pending
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling import settle
+from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.updates import Updates
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -248,6 +249,24 @@ def test_the_short_path_derives_what_the_interpreter_does(data):
             )
             derive.finish(memory.table, layout.OK)
             assert memory.numbers("multiplicity") == before
+
+
+@FEW
+@given(st.lists(st.sampled_from((1, 1, -1)), min_size=1, max_size=700), st.integers(1, 9))
+def test_a_walk_goes_ahead_while_additions_are_applied(counts, limit):
+    """Each fact of a group is joined once, however far ahead the walk is when they are applied."""
+    memory = Memory("p(?y) :- e(?x, ?y), f(?x) .")
+    memory.state.column(layout.PENDING_ROWS)[pending.LIMIT] = limit
+    group = np.array([(1, 10 + i) for i in range(len(counts))], np.int32)
+    inputs = Updates("e", group, np.array(counts)), Updates("f", group[:1, :1], np.array([1]))
+    for updates in inputs:
+        memory.backend.add(updates)
+        fixpoints(memory.backend, memory.program.plan, 9, lambda _: None)
+        memory.backend.commit(0)
+    present = group[np.array(counts) > 0, 1].tolist()
+    assert sorted(memory.backend.facts("p")[:, 0].tolist()) == present
+    assert memory.scalars[layout.WALKED_LAST] == 0
+    assert (memory.scalars[layout.WALKED_FOUND] > 0) == (len(present) > limit)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ the two facts directly, without slots.
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.arrangement import link_offset
 from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, push
+from streamreasoner.backends.columnar.kernels.records.walk import begin_walk, end_walk, next_walked
 from streamreasoner.backends.columnar.kernels.records.work import account
-from streamreasoner.native.addresses import int32_column, int64_column, prefetch
+from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 
@@ -34,7 +34,6 @@ def run_probe(
     classes = int32_column(table[layout.CLASSES])
     plans = int32_column(table[layout.PLANS])
     scalars = int64_column(table[layout.SCALARS])
-    arrangement = plans[p + layout.PLAN_PROBE] - 1
     old = int32_column(table[layout.STEPS])[
         plans[p + layout.PLAN_STEPS] * layout.STEP_WIDTH + layout.STEP_OLD
     ]
@@ -42,40 +41,37 @@ def run_probe(
     field = scalars[layout.STRATUM_FIELD]
     sign *= plans[p + layout.PLAN_SIGN]
     visits = firings = 0
-    while match != 0:
+    status = layout.OK
+    begin_walk(table, plans[p + layout.PLAN_PROBE] - 1)
+    while match != 0 and status == layout.OK:
         visits += 1
         header = words[2 * match]
-        following = words[2 * match + link_offset(table, header, arrangement)]
-        prefetch(table[layout.ARENA] + 8 * following)
+        following = next_walked(table, match)
         change = (header >> layout.DELTA_SHIFT) & 7
         if change != 0:
             pending = header & layout.APPLYING == 0 or old != 0
             change = change - layout.DELTA_ZERO if pending else 0
         if classes[(header & layout.CLASS_BITS) * layout.CLASS_WIDTH + field] == stratum:
             entry = match + 1
-            while entry != 0:
+            while entry != 0 and status == layout.OK:
                 transition = (units[entry] & layout.TRANSITION_BITS) - 1
                 when = words[2 * entry + 2]
                 if when == iteration:
                     transition -= change
                 if transition != 0:
                     firings += abs(sign * transition)
-                    status = _emit(
-                        table, p, fact, match, max(when, iteration) + 1, sign * transition
-                    )
-                    if status != layout.OK:
-                        return status
+                    latest = max(when, iteration)
+                    status = _emit(table, p, fact, match, latest + 1, sign * transition)
                 entry = words[2 * entry + 3]
         else:
             transition = presence(table, match) - change
             if transition != 0:
                 firings += abs(sign * transition)
                 status = _emit(table, p, fact, match, iteration + 1, sign * transition)
-                if status != layout.OK:
-                    return status
         match = following
+    end_walk(table)
     account(table, p, visits, firings)
-    return layout.OK
+    return status
 
 
 @inlined

@@ -128,7 +128,10 @@ HAS_BLOCKS = 41  # 1 if deltas of some class form blocks in this stratum
 SHARED = 42  # times that a block has shared the matches of a plan
 BLOCK = 43  # number + 1 of the first delta of the block that is applied, or 0
 DERIVATIONS = 44  # sum of the multiplicities beyond iteration 0
-SCALAR_COUNT = 45
+# The chain that is walked, see `walk`: its last fact that is known, 0 at the end; its arrangement;
+# how many of the facts found ahead were visited, and found.
+WALKED_LAST, WALKED_ARRANGEMENT, WALKED_VISITED, WALKED_FOUND = range(45, 49)
+SCALAR_COUNT = 49
 
 # Records -----------------------------------------------------------------------------------------
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
@@ -332,4 +335,6 @@ SIZE_AT = 1664
 MEMBER_AT = 1792  # by depth: item of SORTED to look at next; 0 if a PROBE does not intersect
 MEMBER_END = 1920
 FOUND_AT = 2048  # by depth: the fact of a LOOKUP, found by intersecting
-SCRATCH_COUNT = 2176
+WALKED_AT = 2176  # facts of the walked chain that were found ahead, a ring
+WALKED_ROOM = 512
+SCRATCH_COUNT = WALKED_AT + WALKED_ROOM

@@ -27,6 +27,7 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import (
     tag_of,
 )
 from streamreasoner.backends.columnar.kernels.records.slots import reserve
+from streamreasoner.backends.columnar.kernels.records.walk import walk_ahead
 from streamreasoner.native.addresses import (
     int32_column,
     int64_column,
@@ -39,7 +40,7 @@ from streamreasoner.native.compile import inlined, kernel
 BATCH = 256
 UNKNOWN = -1  # class to be computed if the fact is new
 _COUNT = 0  # pending rows
-_LIMIT = 1  # rows at which they are applied
+LIMIT = 1  # where the number of rows is at which they are applied
 _STATE = 2  # address table of the state to apply them to; 0: this one
 _LATEST = 3  # by the low bits of a tag: its latest row, or 0
 _LATEST_MASK = 255
@@ -59,7 +60,7 @@ def columns(
         owner: Address table of the state to apply them to, if another thread accumulates.
     """
     rows = np.zeros(_ROWS + _ROW * (limit + 1), np.int64)
-    rows[_LIMIT] = limit
+    rows[LIMIT] = limit
     rows[_STATE] = 0 if owner is None else owner.ctypes.data
     return {
         layout.PENDING_ROWS: rows,
@@ -114,7 +115,7 @@ def push(
     rows[row + 5] = kind
     rows[row + _ROW + 1] = first + arity
     rows[_COUNT] += 1
-    if rows[_COUNT] == rows[_LIMIT]:
+    if rows[_COUNT] == rows[LIMIT]:
         return _make_room(table)
     return layout.OK
 
@@ -149,6 +150,7 @@ def accumulate(table: layout.Int64s, source: layout.Int64s) -> int:
     count = rows[_COUNT]
     discard_pending(source)
     for i in range(count + 3 * _AHEAD):
+        walk_ahead(table)
         if i < count:
             prefetch_slot(table, rows[_ROWS + _ROW * i + 2])
         if _AHEAD <= i < count + _AHEAD:
