@@ -26,6 +26,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "python_api": ("--rounds", "1"),
     "queries": ("--scale", "1", "--rounds", "1"),
     "kernel": ("--scale", "1"),
+    "single_rows": ("--epochs", "400"),
     "materialize": ("--scale", "1", "--rounds", "1"),
     "matches": ("--terms", "60"),
     "owl_rl": ("--scale", "1", "--properties", "60"),

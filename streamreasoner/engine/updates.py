@@ -43,8 +43,10 @@ class Updates:
     iteration: int = 0
 
     def __post_init__(self) -> None:
-        others = (column for column in (self.times, self.order) if column is not None)
-        _same_length(self.args, self.multiplicity, *others)
+        _same_length(self.args, self.multiplicity)
+        for column in (self.times, self.order):
+            if column is not None:
+                _same_length(self.args, column)
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Updates:
         """Some of the updates."""
@@ -109,6 +111,8 @@ def check_arity(predicate: str, args: NDArray[np.int32], arities: Mapping[str, i
 
 
 def _same_length(first: NDArray[np.int32], *others: NDArray[np.generic]) -> None:
-    if any(len(other) != len(first) for other in others):
-        lengths = [len(first), *(len(other) for other in others)]
-        raise ValueError(f"Columns of one collection have lengths {lengths}.")
+    count = len(first)
+    for other in others:
+        if len(other) != count:
+            lengths = [count, *map(len, others)]
+            raise ValueError(f"Columns of one collection have lengths {lengths}.")

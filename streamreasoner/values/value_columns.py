@@ -91,8 +91,10 @@ class Values:
 
     def extend(self) -> None:
         """Compute the values of the terms added since the last call."""
-        stop = len(self._dictionary)
-        for start in range(len(self), stop, _BATCH):
+        known, stop = len(self), len(self._dictionary)
+        if known == stop:
+            return
+        for start in range(known, stop, _BATCH):
             self._fill(start, min(start + _BATCH, stop))
         self.table[comparing.LENGTH] = stop
 

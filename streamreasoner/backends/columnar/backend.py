@@ -14,6 +14,7 @@ import numpy as np
 
 from streamreasoner.backends.columnar.arena import LARGE_EPOCH, Arena, is_limited_by_addresses
 from streamreasoner.backends.columnar.callbacks import Builtins, weakly
+from streamreasoner.backends.columnar.changes import Reader
 from streamreasoner.backends.columnar.compiler import Numbering, compile_program
 from streamreasoner.backends.columnar.intersections import postpone
 from streamreasoner.backends.columnar.kernels.epoch import journal, recompute, relocate
@@ -39,14 +40,14 @@ from streamreasoner.engine.ports import (
     Statistics,
     Work,
 )
-from streamreasoner.engine.updates import Changes, TraceRows, Updates, check_arity
+from streamreasoner.engine.updates import TraceRows, Updates, check_arity
 from streamreasoner.errors import EnvironmentSetupError, MultiplicityOverflowError
 from streamreasoner.native.compile import is_cached
 from streamreasoner.plan.algebra import Arrangement, Extend, Select
 from streamreasoner.system.capacity import Capacity, full
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -220,41 +221,7 @@ class ColumnarBackend:
     def changes(self) -> EpochChanges:
         """What the epoch has changed so far."""
         self._difference()
-        predicates = list(self._numbering.relations)
-        arities = [self._numbering.arities[predicate] for predicate in predicates]
-        sizes = np.zeros((len(predicates), 3), np.int64)
-        journal.count_changes(self._table, sizes)
-        derived, closure, trace = (_Blocks(sizes[:, i], arities) for i in range(3))
-        signs = [np.empty(blocks.rows, np.int8) for blocks in (derived, closure)]
-        journal.read_changes(
-            self._table,
-            np.hstack([derived.places, closure.places]),
-            derived.cells,
-            signs[0],
-            closure.cells,
-            signs[1],
-        )
-        iterations = np.empty(trace.rows, np.int32)
-        multiplicities = np.empty(trace.rows, np.int64)
-        journal.read_trace_changes(
-            self._table, trace.places.copy(), trace.cells, iterations, multiplicities
-        )
-        derived_changes, closure_changes = (
-            tuple(
-                Changes(predicates[relation], args, sign[rows])
-                for relation, rows, args in blocks.of_relations()
-                if predicates[relation] not in self._hidden
-            )
-            for blocks, sign in zip((derived, closure), signs, strict=True)
-        )
-        return EpochChanges(
-            derived_changes,
-            closure_changes,
-            tuple(
-                TraceRows(predicates[relation], args, iterations[rows], multiplicities[rows])
-                for relation, rows, args in trace.of_relations()
-            ),
-        )
+        return self._reader.read(self._table)
 
     def _difference(self) -> None:
         """Journal the difference to the former state, once, when the epoch is settled."""
@@ -358,7 +325,7 @@ class ColumnarBackend:
         return starts, np.array(items, np.int32)
 
     def _use(self, plan: ProgramPlan) -> None:
-        self._hidden = plan.hidden
+        self._reader = Reader(self._numbering)
         self._walked = walked_arguments(plan)
         self._barriers = [p.predicate for stratum in plan.strata for p in stratum.barriers]
         self._needs_values = _needs_values(plan)
@@ -508,36 +475,6 @@ def _announce_compilation() -> None:
             "Compiling the kernels, once per machine and version: the first epoch waits up to a"
             " minute. Later starts load them from the cache."
         )
-
-
-class _Blocks:
-    """Rows of facts of all relations, contiguous by relation.
-
-    Attributes:
-        rows: Number of all rows.
-        places: By relation: offsets of its first row and first cell, int64 of shape (n, 2).
-        cells: Arguments, int32.
-
-    Args:
-        sizes: Rows by relation.
-        arities: Arguments by relation.
-    """
-
-    def __init__(self, sizes: NDArray[np.int64], arities: Sequence[int]) -> None:
-        self._sizes, self._arities = sizes, arities
-        both = np.stack([sizes, sizes * np.array(arities, np.int64)], axis=1)
-        ends = np.cumsum(both, axis=0)
-        self.places: NDArray[np.int64] = np.ascontiguousarray(ends - both)
-        self.rows, cells = (int(end) for end in both.sum(axis=0))
-        self.cells: NDArray[np.int32] = np.empty(cells, np.int32)
-
-    def of_relations(self) -> Iterator[tuple[int, slice, NDArray[np.int32]]]:
-        """Relations that have rows: number, rows, and arguments of shape (n, arity)."""
-        for relation in np.flatnonzero(self._sizes).tolist():
-            size, arity = int(self._sizes[relation]), self._arities[relation]
-            row, cell = self.places[relation].tolist()
-            args = self.cells[cell : cell + size * arity].reshape(size, arity)
-            yield relation, slice(row, row + size), args
 
 
 def _args(rows: int, arity: int) -> NDArray[np.int32]:

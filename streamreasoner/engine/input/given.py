@@ -31,10 +31,13 @@ if TYPE_CHECKING:
 
 def with_copies(
     updates: Iterable[Updates], given: Sequence[Pattern], intern: Intern
-) -> Iterator[Updates]:
+) -> Iterable[Updates]:
     """All updates, and copies of those that match a pattern."""
     # Before the first update is taken: another thread may be adding terms from then on.
-    patterns = _encoded(given, intern)
+    return _with_copies(updates, _encoded(given, intern)) if given else updates
+
+
+def _with_copies(updates: Iterable[Updates], patterns: Sequence[_Encoded]) -> Iterator[Updates]:
     for each in updates:
         yield each
         rows = _matching(each.predicate, each.args, patterns)

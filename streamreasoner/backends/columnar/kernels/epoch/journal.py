@@ -1,8 +1,7 @@
-"""Changes, commit and rollback of an epoch. Invariant: no flag, delta or journal outlives it.
+"""Commit and rollback of an epoch. Invariant: no flag, delta or journal outlives it.
 
 The journal holds every changed fact with its state before the epoch, and every changed entry with
 its multiplicity before it. Transitions follow from multiplicities, so this is all a rollback needs.
-What is saved, read and written back is one list of fields, so all three are in one module.
 """
 
 from __future__ import annotations
@@ -11,10 +10,13 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import arrange, delist, withdraw
 from streamreasoner.backends.columnar.kernels.records.counter import uncount
 from streamreasoner.backends.columnar.kernels.records.entry import (
+    AHEAD,
     forget_touched,
     has_transitions,
-    prefetch_further_entry,
+    prefetch_journaled,
+    prefetch_journaled_entry,
     state_of,
+    trace_rows,
 )
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     drop,
@@ -35,132 +37,8 @@ from streamreasoner.backends.columnar.kernels.settling.reduce import (
     withdraw_matches,
 )
 from streamreasoner.backends.columnar.kernels.settling.settle import clear_class_lists, clear_deltas
-from streamreasoner.native.addresses import int32_column, int64_column, prefetch
+from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
-
-_AHEAD = 8  # facts between prefetching a cache line and reading it
-
-
-@kernel
-def count_changes(table: layout.Int64s, sizes: layout.Int64s) -> None:
-    """Add, by relation, the rows of derived, closure and trace changes to *sizes* (n, 3).
-
-    Hidden relations have a trace only.
-    """
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
-    facts = int64_column(table[layout.JOURNAL_FACTS])
-    entries = int64_column(table[layout.JOURNAL_ENTRIES])
-    for i in range(scalars[layout.JOURNALED_FACTS]):
-        _prefetch_ahead(table, i)
-        fact = facts[i] & LOW
-        row = ((facts[i] >> layout.JOURNAL_CLASS_SHIFT) & layout.CLASS_BITS) * layout.CLASS_WIDTH
-        relation = classes[row + layout.CLASS_RELATION]
-        if classes[row + layout.CLASS_HIDDEN] == 0:
-            derived, closure = _difference(facts[i] >> 32, state_of(table, fact))
-            sizes[relation, 0] += derived != 0
-            sizes[relation, 1] += closure != 0
-        if words[2 * fact] & layout.FRESH != 0:
-            sizes[relation, 2] += _trace_rows(table, fact)
-    for i in range(scalars[layout.JOURNALED_ENTRIES]):
-        if units[entries[2 * i] & LOW] >> layout.MULTIPLICITY_SHIFT != entries[2 * i + 1]:
-            fact = (entries[2 * i] >> 32) & layout.FACT_BITS
-            relation = classes[
-                (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH + layout.CLASS_RELATION
-            ]
-            sizes[relation, 2] += 1
-
-
-@kernel
-def read_changes(
-    table: layout.Int64s,
-    places: layout.Int64s,
-    derived_cells: layout.Int32s,
-    derived_signs: layout.Int8s,
-    closure_cells: layout.Int32s,
-    closure_signs: layout.Int8s,
-) -> None:
-    """Write arguments and signs of the changes of all relations, in the order of the journal.
-
-    Args:
-        table: The addresses.
-        places: By relation: the next row and cell of derived changes, then of closure changes.
-        derived_cells: Arguments of derived changes, contiguous by relation.
-        derived_signs: Their signs.
-        closure_cells: The same of closure changes.
-        closure_signs: Their signs.
-    """
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
-    facts = int64_column(table[layout.JOURNAL_FACTS])
-    for i in range(scalars[layout.JOURNALED_FACTS]):
-        _prefetch_ahead(table, i)
-        row = ((facts[i] >> layout.JOURNAL_CLASS_SHIFT) & layout.CLASS_BITS) * layout.CLASS_WIDTH
-        if classes[row + layout.CLASS_HIDDEN] != 0:
-            continue
-        fact = facts[i] & LOW
-        relation, arity = classes[row + layout.CLASS_RELATION], classes[row + layout.CLASS_ARITY]
-        derived, closure = _difference(facts[i] >> 32, state_of(table, fact))
-        if derived != 0:
-            derived_signs[places[relation, 0]] = derived
-            places[relation, 0] += 1
-            _copy_args(words, fact, arity, derived_cells, places[relation, 1])
-            places[relation, 1] += arity
-        if closure != 0:
-            closure_signs[places[relation, 2]] = closure
-            places[relation, 2] += 1
-            _copy_args(words, fact, arity, closure_cells, places[relation, 3])
-            places[relation, 3] += arity
-
-
-@kernel
-def read_trace_changes(
-    table: layout.Int64s,
-    places: layout.Int64s,
-    cells: layout.Int32s,
-    iterations: layout.Int32s,
-    multiplicities: layout.Int64s,
-) -> None:
-    """Write the signed trace differences of all relations; *places* as in `read_changes`."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
-    facts = int64_column(table[layout.JOURNAL_FACTS])
-    entries = int64_column(table[layout.JOURNAL_ENTRIES])
-    for i in range(scalars[layout.JOURNALED_FACTS]):
-        _prefetch_ahead(table, i)
-        fact = facts[i] & LOW
-        if words[2 * fact] & layout.FRESH == 0:
-            continue
-        row = ((facts[i] >> layout.JOURNAL_CLASS_SHIFT) & layout.CLASS_BITS) * layout.CLASS_WIDTH
-        relation, arity = classes[row + layout.CLASS_RELATION], classes[row + layout.CLASS_ARITY]
-        entry = fact + 1
-        while entry != 0:
-            multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
-            if multiplicity != 0:
-                iterations[places[relation, 0]] = words[2 * entry + 2]
-                multiplicities[places[relation, 0]] = multiplicity
-                places[relation, 0] += 1
-                _copy_args(words, fact, arity, cells, places[relation, 1])
-                places[relation, 1] += arity
-            entry = words[2 * entry + 3]
-    for i in range(scalars[layout.JOURNALED_ENTRIES]):
-        fact = (entries[2 * i] >> 32) & layout.FACT_BITS
-        entry = entries[2 * i] & LOW
-        difference = (units[entry] >> layout.MULTIPLICITY_SHIFT) - entries[2 * i + 1]
-        if difference == 0:
-            continue
-        row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-        relation, arity = classes[row + layout.CLASS_RELATION], classes[row + layout.CLASS_ARITY]
-        iterations[places[relation, 0]] = words[2 * entry + 2]
-        multiplicities[places[relation, 0]] = difference
-        places[relation, 0] += 1
-        _copy_args(words, fact, arity, cells, places[relation, 1])
-        places[relation, 1] += arity
 
 
 @kernel
@@ -173,6 +51,7 @@ def commit(table: layout.Int64s) -> None:
     facts = int64_column(table[layout.JOURNAL_FACTS])
     entries = int64_column(table[layout.JOURNAL_ENTRIES])
     for i in range(scalars[layout.JOURNALED_ENTRIES]):
+        prefetch_journaled_entry(table, i)
         entry = entries[2 * i] & LOW
         units[entry] &= ~layout.JOURNALED
         multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
@@ -181,14 +60,14 @@ def commit(table: layout.Int64s) -> None:
             scalars[layout.DERIVATIONS] += multiplicity - entries[2 * i + 1]
     count = scalars[layout.JOURNALED_FACTS]
     for i in range(count):
-        _prefetch_ahead(table, i)
-        if i + _AHEAD < count:
-            prefetch_drop_slot(table, facts[i + _AHEAD] & LOW)
+        prefetch_journaled(table, i)
+        if i + AHEAD < count:
+            prefetch_drop_slot(table, facts[i + AHEAD] & LOW)
         fact = facts[i] & LOW
         before = facts[i] >> 32
         after = state_of(table, fact)
         if words[2 * fact] & layout.FRESH != 0:
-            scalars[layout.TRACE_ROWS] += _trace_rows(table, fact)
+            scalars[layout.TRACE_ROWS] += trace_rows(table, fact)
             scalars[layout.DERIVATIONS] += _derivations(table, fact)
             words[2 * fact] &= ~layout.FRESH
         row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
@@ -339,28 +218,6 @@ def rebuild_transitions(table: layout.Int64s, fact: int) -> int:
 
 
 @inlined
-def _prefetch_ahead(table: layout.Int64s, i: int) -> None:
-    """Prefetch records and further entries of facts that the journal has behind number *i*."""
-    facts = int64_column(table[layout.JOURNAL_FACTS])
-    if i + 2 * _AHEAD < int64_column(table[layout.SCALARS])[layout.JOURNALED_FACTS]:
-        prefetch(table[layout.ARENA] + 8 * (facts[i + 2 * _AHEAD] & LOW))
-        prefetch_further_entry(table, facts[i + _AHEAD] & LOW)
-
-
-@inlined
-def _trace_rows(table: layout.Int64s, fact: int) -> int:
-    """Number of iterations at which a fact has a multiplicity."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    rows = 0
-    entry = fact + 1
-    while entry != 0:
-        rows += units[entry] >> layout.MULTIPLICITY_SHIFT != 0
-        entry = words[2 * entry + 3]
-    return rows
-
-
-@inlined
 def _derivations(table: layout.Int64s, fact: int) -> int:
     """Sum of the multiplicities of a fact beyond iteration 0."""
     words = int32_column(table[layout.ARENA])
@@ -372,23 +229,6 @@ def _derivations(table: layout.Int64s, fact: int) -> int:
             derivations += units[entry] >> layout.MULTIPLICITY_SHIFT
         entry = words[2 * entry + 3]
     return derivations
-
-
-@kernel
-def _difference(before: int, after: int) -> tuple[int, int]:
-    """Change of derived (present, not asserted) and of present, from two states of a fact."""
-    was = before & layout.WAS_PRESENT != 0
-    now = after & layout.WAS_PRESENT != 0
-    was_derived = was and before & layout.WAS_ASSERTED == 0
-    now_derived = now and after & layout.WAS_ASSERTED == 0
-    return int(now_derived) - int(was_derived), int(now) - int(was)
-
-
-@inlined
-def _copy_args(words: layout.Int32s, fact: int, arity: int, target: layout.Int32s, at: int) -> None:
-    base = 2 * fact + layout.CELLS
-    for j in range(arity):
-        target[at + j] = words[base + j]
 
 
 @kernel

@@ -10,9 +10,12 @@ from __future__ import annotations
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import enlist
 from streamreasoner.backends.columnar.kernels.records.fact_record import allocate
-from streamreasoner.backends.columnar.kernels.records.slots import insert
+from streamreasoner.backends.columnar.kernels.records.slots import LOW, insert
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
+
+AHEAD = 8
+"""Journaled facts between prefetching a cache line and reading it."""
 
 
 @inlined
@@ -68,11 +71,45 @@ def state_of(table: layout.Int64s, fact: int) -> int:
 
 
 @inlined
+def trace_rows(table: layout.Int64s, fact: int) -> int:
+    """Number of iterations at which a fact has a multiplicity."""
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    rows = 0
+    entry = fact + 1
+    while entry != 0:
+        rows += units[entry] >> layout.MULTIPLICITY_SHIFT != 0
+        entry = words[2 * entry + 3]
+    return rows
+
+
+@inlined
 def prefetch_further_entry(table: layout.Int64s, fact: int) -> None:
     """Prefetch the entry of a fact that follows the one in its record."""
     following = int32_column(table[layout.ARENA])[2 * (fact + 1) + 3]
     if following != 0:
         prefetch(table[layout.ARENA] + 8 * following)
+
+
+@inlined
+def prefetch_journaled(table: layout.Int64s, i: int) -> None:
+    """Prefetch records and further entries of facts that the journal has behind number *i*."""
+    facts = int64_column(table[layout.JOURNAL_FACTS])
+    if i + 2 * AHEAD < int64_column(table[layout.SCALARS])[layout.JOURNALED_FACTS]:
+        prefetch(table[layout.ARENA] + 8 * (facts[i + 2 * AHEAD] & LOW))
+        prefetch_further_entry(table, facts[i + AHEAD] & LOW)
+
+
+@inlined
+def prefetch_journaled_entry(table: layout.Int64s, i: int) -> None:
+    """Prefetch an entry that the journal has behind number *i*, and the record of its fact."""
+    entries = int64_column(table[layout.JOURNAL_ENTRIES])
+    if i + AHEAD < int64_column(table[layout.SCALARS])[layout.JOURNALED_ENTRIES]:
+        journaled = entries[2 * (i + AHEAD)]
+        prefetch(table[layout.ARENA] + 8 * (journaled & LOW))
+        fact = (journaled >> 32) & layout.FACT_BITS
+        prefetch(table[layout.ARENA] + 8 * fact)
+        prefetch(table[layout.ARENA] + 8 * fact + 4 * layout.CELLS)  # may be on the next line
 
 
 @inlined
