@@ -32,6 +32,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "owl_rl": ("--scale", "1", "--properties", "60"),
     "negation": ("--classes", "500", "--things", "500"),
     "recompute": ("--quick",),
+    "join_order": ("--quick",),
     "growth": ("--scales", "1", "--largest", "10000"),
     "graphs": ("--edges", "5000", "--updates", "50"),
     "program_graphs": ("--scale", "0.01", "--procedures", "500", "--variables", "100"),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.ports import EpochChanges, Statistics
     from streamreasoner.engine.updates import TraceRows
+    from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
 
 LIMIT = 1_000_000
@@ -63,15 +64,21 @@ class Kernel:
     Args:
         rules: The program, as text or as the name of a ruleset.
         dictionary: Gives the ids; several kernels may share one.
+        replan: Gives it other plans.
 
     Attributes:
         stated: Facts that the program states, until they are loaded.
     """
 
-    def __init__(self, rules: str, dictionary: Dictionary) -> None:
+    def __init__(
+        self,
+        rules: str,
+        dictionary: Dictionary,
+        replan: Callable[[ProgramPlan], ProgramPlan] = lambda plan: plan,
+    ) -> None:
         program = load_program(rules)
         self._dictionary = dictionary
-        self._plan = lower(program)
+        self._plan = replan(lower(program))
         self._backend = ColumnarBackend(self._plan, dictionary, Values(dictionary))
         self._check_order = partial(
             check_order, program=self._plan, backend=self._backend, dictionary=dictionary
@@ -147,6 +154,11 @@ class Kernel:
     def digest(self, predicates: Sequence[str]) -> str:
         """A hash of the trace of some predicates: facts, iterations and multiplicities."""
         return digest(map(self._backend.trace, predicates))
+
+    def work(self) -> int:
+        """What rules did in the last epoch: facts that joins looked at, heads and settled facts."""
+        effort = self._backend.effort()
+        return 0 if effort is None else effort.work
 
     def statistics(self) -> Statistics:
         """Size of the state."""

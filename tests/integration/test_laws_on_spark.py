@@ -12,6 +12,8 @@ import itertools
 import pytest
 from backend_laws import LAWS, run
 from hypothesis import HealthCheck, Phase, settings
+from laws import test_incremental_equals_batch as incremental
+from laws.test_join_order_is_irrelevant import shuffle
 from spark_backend import MARKS
 from thorough import THOROUGH
 
@@ -52,3 +54,14 @@ def new_store(spark_store, monkeypatch):
 def test_holds(law, new_store, monkeypatch):
     """A law of the reasoner holds with its state in Spark."""
     run(law, new_store, EXAMPLES, monkeypatch)
+
+
+def test_the_order_of_joins_is_irrelevant(new_store, monkeypatch):
+    """The trace stays that of the oracle if joins are ordered at random."""
+    shuffle(monkeypatch, 0)
+    run(
+        incremental.test_trace_equals_from_scratch_after_every_epoch,
+        new_store,
+        EXAMPLES,
+        monkeypatch,
+    )

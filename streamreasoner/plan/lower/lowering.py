@@ -18,6 +18,7 @@ from streamreasoner.plan.delta.differentiate import differentiate
 from streamreasoner.plan.lower.aggregation import SourcedTree, express, lattice, reductions
 from streamreasoner.plan.lower.steps import STEPS, incomplete_expression
 from streamreasoner.plan.operands import Pattern, Value
+from streamreasoner.plan.order.expected import Expected, Heads, expected
 from streamreasoner.plan.order.left_deep import left_deep
 from streamreasoner.plan.order.small import small_predicates
 from streamreasoner.plan.program_plan import (
@@ -169,10 +170,12 @@ def _stratum(
     bodies: _Bodies,
     decided: Guarded | None = None,
 ) -> StratumPlan:
+    made, results = tuple(rules), tuple(reduced)
+    heads = Heads((*(each.tree.head for each in made), *(each.head for each in results)))
     planned = tuple(
-        RulePlan(tree, bodies.plans(tree), source, added) for tree, source, added in rules
+        RulePlan(tree, bodies.plans(tree, heads), source, added) for tree, source, added in made
     )
-    return StratumPlan(planned, tuple(reduced), decided)
+    return StratumPlan(planned, results, decided)
 
 
 def _stated(decided: Guarded) -> Iterator[Stated]:
@@ -188,12 +191,13 @@ class _Bodies:
 
     def __init__(self, small: frozenset[str]) -> None:
         self._small = small
-        self._plans: dict[object, list[DeltaPlan]] = {}
+        self._plans: dict[tuple[object, tuple[Expected, ...]], list[DeltaPlan]] = {}
 
-    def plans(self, tree: Project) -> tuple[DeltaPlan, ...]:
-        """The delta plans of a rule."""
-        if tree.body not in self._plans:
-            deltas = differentiate(tree)
-            self._plans[tree.body] = [left_deep(delta, self._small) for delta in deltas]
-        inputs = (plan.tree.input for plan in self._plans[tree.body])
+    def plans(self, tree: Project, heads: Heads) -> tuple[DeltaPlan, ...]:
+        """The delta plans of a rule in a stratum with these heads."""
+        facts = {each: expected(each, self._small, heads) for each in tree.patterns}
+        key = tree.body, tuple(facts.values())
+        if key not in self._plans:
+            self._plans[key] = [left_deep(delta, facts) for delta in differentiate(tree)]
+        inputs = (plan.tree.input for plan in self._plans[key])
         return tuple(DeltaPlan(Project(rows, tree.head)) for rows in inputs)

@@ -11,29 +11,33 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from streamreasoner.plan import algebra
 from streamreasoner.plan.operands import Comparison, Computation, Test
-from streamreasoner.plan.order.small import is_small
+from streamreasoner.plan.order.expected import Expected
 from streamreasoner.plan.program_plan import DeltaPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from streamreasoner.plan.operands import Pattern
 
-_Atom: TypeAlias = tuple[type[algebra.Join] | type[algebra.Antijoin], algebra.Scan]
+PlanAtom: TypeAlias = tuple[type[algebra.Join] | type[algebra.Antijoin], algebra.Scan]
+"""How an atom is joined, and what it scans."""
 
 
-def left_deep(tree: algebra.Project, small: frozenset[str] | None = None) -> DeltaPlan:
+def left_deep(
+    tree: algebra.Project, expected: Mapping[Pattern, Expected] | None = None
+) -> DeltaPlan:
     """Order the atoms of a tree with one delta, the cheapest first, and its conditions.
 
     Args:
         tree: The tree.
-        small: Predicates that have few facts; None if sizes shall not matter.
+        expected: How many facts match each atom; None if that shall not matter.
     """
     delta, atoms = _atoms(tree)
     pending = _Pending(tree.conditions)
     rows = pending.applied(delta, delta.pattern.columns)
-    few = [small is not None and is_small(scan.pattern, small) for _, scan in atoms]
-    costs = {i: _cost(atom, pending.bound, few=few[i]) for i, atom in enumerate(atoms)}
+    facts = [(expected or {}).get(scan.pattern, Expected.SOME) for _, scan in atoms]
+    costs = {i: cost(atom, pending.bound, facts[i]) for i, atom in enumerate(atoms)}
     readers = _readers(atoms)
     while costs:
         i = min(costs, key=costs.__getitem__)
@@ -43,24 +47,26 @@ def left_deep(tree: algebra.Project, small: frozenset[str] | None = None) -> Del
         rows = pending.applied(operator(rows, scan), scan.pattern.columns)
         for k in {k for name in pending.order[before:] for k in readers.get(name, ())}:
             if k in costs:
-                costs[k] = _cost(atoms[k], pending.bound, few=few[k])
+                costs[k] = cost(atoms[k], pending.bound, facts[k])
     return DeltaPlan(algebra.Project(rows, tree.head))
 
 
-def _atoms(tree: algebra.Project) -> tuple[algebra.Delta, list[_Atom]]:
+def _atoms(tree: algebra.Project) -> tuple[algebra.Delta, list[PlanAtom]]:
     """The delta; the atoms to join, then those to antijoin, in textual order."""
     nodes = algebra.positive(tree.input)
     deltas = [node for node in nodes if isinstance(node, algebra.Delta)]
     if len(deltas) != 1:
         raise algebra.PlanError(f"A delta plan has one delta, not {len(deltas)}.")
-    joined: list[_Atom] = [(algebra.Join, node) for node in nodes if isinstance(node, algebra.Scan)]
-    absent: list[_Atom] = [
+    joined: list[PlanAtom] = [
+        (algebra.Join, node) for node in nodes if isinstance(node, algebra.Scan)
+    ]
+    absent: list[PlanAtom] = [
         (algebra.Antijoin, node.scan) for node in nodes if isinstance(node, algebra.Antijoin)
     ]
     return deltas[0], [*joined, *absent]
 
 
-def _readers(atoms: Sequence[_Atom]) -> dict[str, list[int]]:
+def _readers(atoms: Sequence[PlanAtom]) -> dict[str, list[int]]:
     """The indexes of the atoms with a column, by its name."""
     readers: dict[str, list[int]] = {}
     for i, (_, scan) in enumerate(atoms):
@@ -69,23 +75,23 @@ def _readers(atoms: Sequence[_Atom]) -> dict[str, list[int]]:
     return readers
 
 
-def _cost(
-    atom: _Atom, bound: AbstractSet[str], *, few: bool
-) -> tuple[int, bool, bool, bool, int, int]:
+def cost(
+    atom: PlanAtom, bound: AbstractSet[str], facts: Expected
+) -> tuple[int, bool, bool, int, int, int]:
     """Sort key, best first: joined rather than a product, few free positions, many constants.
 
     A negated atom only removes rows, so it goes first when its columns are bound, and last until
-    then. An atom without free positions adds none; of the others, those with few facts go first. Of
-    atoms with equally many free positions, the one with more constants is smaller.
+    then. An atom without free positions adds none; of the others, those with fewer facts go first.
+    Of atoms with equally many free positions, the one with more constants is smaller.
     """
     operator, scan = atom
     pattern = scan.pattern
     if operator is algebra.Antijoin:
-        return (-1 if bound >= set(pattern.columns) else 1, False, False, False, 0, 0)
+        return (-1 if bound >= set(pattern.columns) else 1, False, False, 0, 0, 0)
     fixed = len(pattern.bound_positions(bound))
     constants = len(pattern.constants)
     free = len(pattern.arguments) - fixed - constants
-    return (0, fixed == 0, free > 0, not few, free, -constants)
+    return (0, fixed == 0, free > 0, facts, free, -constants)
 
 
 class _Pending:

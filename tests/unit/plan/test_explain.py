@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from driver import Driver
+from hypothesis import given, settings
 from strategies import scenarios
 
+from streamreasoner.backends.columnar.compiler import Numbering, compile_program
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.lang import limits
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.print.plans import explain_plan
@@ -48,6 +51,20 @@ def test_every_program_has_a_plan_to_print(scenario):
     assert text.count("\n  1. incomplete expression\n") == len(scenario.checked.rules)
     assert text.count("\n    Δ ") == sum(len(each.plans) for each in plan.strata)
     assert len(plan.lattices) == ("== lattices ==" in text and len(section(text, "lattices")))
+
+
+@settings(max_examples=20)
+@given(scenarios())
+def test_what_is_printed_is_what_runs(scenario):
+    """The backend has compiled the plans that are printed, whatever facts there are."""
+    driver = Driver(scenario.checked)
+    driver.run(scenario.epochs)
+    intern = driver.reasoner.dictionary.intern
+    compiled = compile_program(lower(scenario.checked), Numbering(), intern)
+    state = driver.reasoner.engine._backend._state  # noqa: SLF001 - nothing else shows it
+
+    for number in (layout.PLANS, layout.STEPS, layout.OPERANDS):
+        assert (state.column(number) == compiled.columns[number]).all()
 
 
 def test_a_rule_of_the_most_conditions_has_a_plan_to_print():

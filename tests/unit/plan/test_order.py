@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from streamreasoner.plan.algebra import Select
 from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.plan.operands import Column, Pattern, Value
+from streamreasoner.plan.order.expected import Heads
 from streamreasoner.plan.order.small import small_predicates
 from streamreasoner.program import check_text
 
@@ -52,6 +58,49 @@ def test_what_follows_from_a_schema_is_joined_before_data():
     rule = "h(?x, ?c) :- a(?y, ?d), b(?y, ?x), some(?p, ?d, ?c) ."
     assert order(SCHEMA + rule) == ["some", "b"]
     assert order(rule) == ["b", "some"]
+
+
+def test_what_the_stratum_derives_is_joined_last():
+    """It grows with each iteration; axioms that are given go first, though they bind more."""
+    rule = "sub(?x, ?z) :- sub(?x, ?y), sub(?x, ?w), both(?y, ?w, ?z) ."
+    assert order(rule) == ["both", "sub"]
+    assert order(f"{rule}\nboth(?x, ?x, ?x) :- sub(?x, ?x) .") == ["sub", "both"]
+
+
+A, B = "<urn:a>", "<urn:b>"
+X, Y = Column("x"), Column("y")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "derived"),
+    [
+        pytest.param((X, Y), True, id="any"),
+        pytest.param((X, Value(A)), True, id="of one head"),
+        pytest.param((Value(B), Y), True, id="of another"),
+        pytest.param((Value(B), Value(A)), True, id="of either"),
+        pytest.param((Value(A), Value(B)), False, id="of none"),
+    ],
+)
+def test_a_head_derives_what_its_constants_allow(arguments, derived):
+    """As `Pattern.fits` says of each head."""
+    heads = [Pattern("p", (X, Value(A))), Pattern("p", (Value(B), X)), Pattern("q", (X, Y))]
+    pattern = Pattern("p", arguments)
+
+    assert Heads(heads).derive(pattern) == derived
+    assert derived == any(head.fits("p", pattern.constants) for head in heads)
+
+
+CELLS = st.tuples(*[st.sampled_from((X, Y, None, Value(A), Value(B)))] * 2)
+
+
+@given(st.lists(CELLS, max_size=4), CELLS)
+def test_the_index_of_heads_finds_what_a_search_does(heads, cells):
+    """For any heads, of any constants."""
+    patterns = [Pattern("p", each) for each in heads]
+    pattern = Pattern("p", cells)
+
+    found = any(head.fits("p", pattern.constants) for head in patterns)
+    assert Heads(patterns).derive(pattern) == found
 
 
 def test_a_predicate_is_small_only_if_all_its_rules_are():
