@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from streamreasoner.engine.cost_model import CostModel
     from streamreasoner.engine.input.registers import Admitted, Registers
     from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics, Work
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
@@ -264,6 +265,10 @@ class Engine:
     ) -> Selection:
         """The facts of *predicate* with these ids at these positions, as of *iteration*."""
         return self._backend.select(predicate, bound, iteration)
+
+    def cost_model(self) -> CostModel | None:
+        """What decides whether the next epoch is evaluated anew; None if it is never."""
+        return self._recomputation.model()
 
     def statistics(self) -> Statistics:
         """Size of the state."""

@@ -17,6 +17,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamreasoner.engine.cost_model import FIRST_GUESS, CostModel
 from streamreasoner.engine.ports import UNLIMITED, BudgetSpentError
 
 if TYPE_CHECKING:
@@ -24,14 +25,6 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.ports import Backend, Effort
 
-LOADS = 1.0
-"""The budget, in expected loads."""
-LEAST = 1 << 18
-"""Work of some milliseconds, which is never given up."""
-LEFT = 0.3
-"""If at most this part of the input is left, nothing is differentiated: most would be withdrawn."""
-FIRST_GUESS = 8.0
-"""Work for each derivation of a load, until one has been seen."""
 FEW = 64
 """Epochs of fewer updates have the budget of one before them, as long as there are no more such."""
 PATIENCE = 16
@@ -63,7 +56,7 @@ class Recomputation:
         self.recomputed = False
         self.given_up = False
         self._backend = backend
-        self._per_derivation = FIRST_GUESS
+        self._per_derivation, self._seen = FIRST_GUESS, False
         self._sizes: defaultdict[int, _Size] = defaultdict(_Size)
         self._budget = UNLIMITED
         self._before = 0
@@ -134,14 +127,21 @@ class Recomputation:
             work, before = self._noted
             self._noted = None
             if 2 * (derivations - before) >= derivations > 0:
-                self._per_derivation = work / (derivations - before)
+                self._per_derivation, self._seen = work / (derivations - before), True
 
     def budget(self, effort: Effort, gained: int) -> int:
         """The work after which to give up; 0 if it is not worth trying."""
-        if gained >= effort.asserted:
-            return UNLIMITED
-        load = self._per_derivation * effort.derivations
-        if load > LEAST and effort.asserted + gained <= LEFT * effort.asserted:
-            return 0
-        growth = (1 + max(gained, 0) / effort.asserted) ** 2
-        return int(min(max(LEAST, LOADS * growth * load), UNLIMITED))
+        return self._model(effort).budget(gained)
+
+    def model(self) -> CostModel | None:
+        """What decides about the next epoch; None if it cannot be evaluated anew."""
+        effort = self._backend.effort()
+        if effort is None:
+            return None
+        self._learn(effort.derivations)
+        return self._model(effort)
+
+    def _model(self, effort: Effort) -> CostModel:
+        return CostModel(
+            effort.asserted, effort.derivations, self._per_derivation, is_guess=not self._seen
+        )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.updates import Update
+from streamreasoner.engine.cost_model import explained
 from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.formats.registry import declared_prefixes
 from streamreasoner.lang.ast import NOWHERE, Base, Prefix
@@ -189,7 +190,8 @@ class Session:
             case Simple.RULES:
                 return self._queries.rules()
             case Simple.PLAN:
-                return lines(explain_plan(self.reasoner.program))
+                anew = explained(self.reasoner.engine.cost_model())
+                return lines(explain_plan(self.reasoner.program, anew=anew))
             case Simple.STATS:
                 return self._queries.statistics(memory=self._clock is not None)
             case Simple.QUIT:

@@ -23,7 +23,7 @@ from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.compiler import ProgramTables
 from streamreasoner.backends.columnar.kernels.epoch import recompute
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.engine import recomputation
+from streamreasoner.engine import cost_model, recomputation
 from streamreasoner.engine.ports import Effort
 from streamreasoner.errors import EnvironmentSetupError, StateFullError
 from streamreasoner.program.checked import check_text
@@ -79,7 +79,7 @@ def model_store():
 @pytest.fixture(autouse=True)
 def budgets(monkeypatch):
     """Any work may be given up."""
-    monkeypatch.setattr(recomputation, "LEAST", 0)
+    monkeypatch.setattr(cost_model, "LEAST", 0)
     monkeypatch.setattr(recomputation, "FEW", 0)
     Deciding.done.clear()
 
@@ -158,7 +158,7 @@ def test_an_epoch_that_fails_in_the_second_state_leaves_the_first(monkeypatch):
     edges = [("e", (f"<urn:{i}>", f"<urn:{i + 1}>"), 1) for i in range(5)]
     driver.apply(edges)
     before = driver.trace()
-    monkeypatch.setattr(recomputation, "LOADS", -1.0)  # all is given up
+    monkeypatch.setattr(cost_model, "LOADS", -1.0)  # all is given up
     monkeypatch.setattr(recompute, "compare", lambda *_: layout.FULL)
     with pytest.raises(StateFullError):
         driver.apply([(*edges[2][:2], -1)])

@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path  # noqa: TC003 - typer reads it
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from streamreasoner.cli.options import Rules  # noqa: TC001 - typer reads it
 from streamreasoner.plan.print.stage import Stage
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from streamreasoner.engine.cost_model import CostModel
+    from streamreasoner.program.checked import CheckedProgram
+
 
 def explain_plan(
-    rules: Rules, *, stage: Annotated[Stage, typer.Option(help="What to print.")] = Stage.ALL
+    rules: Rules,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A file of facts, as for materialize, to load for the numbers that decide what is"
+            " evaluated anew; may be repeated. Plans do not depend on it."
+        ),
+    ] = None,
+    *,
+    stage: Annotated[Stage, typer.Option(help="What to print.")] = Stage.ALL,
 ) -> None:
-    """Print the lowered rules, their delta plans and the arrangements these use."""
+    """Print the lowered rules, their delta plans and arrangements, and when all is derived anew."""
+    from streamreasoner.engine.cost_model import explained
     from streamreasoner.plan.print import plans
     from streamreasoner.program import load_program
 
-    print(plans.explain_plan(load_program(rules), stage=stage), end="")
+    checked = load_program(rules)
+    anew = explained(_loaded(checked, data) if data else None)
+    print(plans.explain_plan(checked, stage=stage, anew=anew), end="")
+
+
+def _loaded(checked: CheckedProgram, data: Iterable[Path]) -> CostModel | None:
+    """What decides after a load of files."""
+    from streamreasoner.api.reasoner import Reasoner
+
+    reasoner = Reasoner(checked)
+    reasoner.load(*data)
+    return reasoner.engine.cost_model()

@@ -26,18 +26,22 @@ if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
 
 
-def explain_plan(checked: CheckedProgram, *, stage: Stage = Stage.ALL) -> str:
+def explain_plan(
+    checked: CheckedProgram, *, stage: Stage = Stage.ALL, anew: Iterable[str] = ()
+) -> str:
     """Print the rules of a program, how they are lowered, and their delta plans.
 
     Args:
         checked: The program.
         stage: LOWER for the trees of every rule, DELTA for strata and delta plans, ARRANGEMENTS
-            for arrangements, lattices, reductions and hidden predicates; ALL for everything.
+            for arrangements, lattices, reductions and hidden predicates, ANEW for when epochs are
+            evaluated anew; ALL for everything.
+        anew: The lines of the latter, which the engine knows.
 
     Returns:
         Lines, each with a newline.
     """
-    printer = _Sections(checked)
+    printer = _Sections(checked, tuple(anew))
     sections = {
         "rules": printer.rules,
         "strata": printer.strata,
@@ -47,12 +51,14 @@ def explain_plan(checked: CheckedProgram, *, stage: Stage = Stage.ALL) -> str:
         "lattices": printer.lattices,
         "reductions": printer.reductions,
         "hidden predicates": printer.hidden,
+        "evaluating anew": printer.evaluating_anew,
     }
     shown = {
         Stage.ALL: tuple(sections),
         Stage.LOWER: ("lowering",),
         Stage.DELTA: ("strata", "delta plans"),
         Stage.ARRANGEMENTS: ("arrangements", "lattices", "reductions", "hidden predicates"),
+        Stage.ANEW: ("evaluating anew",),
     }[stage]
     printed = {name: tuple(sections[name]()) for name in shown}
     return "\n".join(
@@ -65,7 +71,8 @@ def explain_plan(checked: CheckedProgram, *, stage: Stage = Stage.ALL) -> str:
 class _Sections:
     """The sections, each as lines."""
 
-    def __init__(self, checked: CheckedProgram) -> None:
+    def __init__(self, checked: CheckedProgram, anew: tuple[str, ...]) -> None:
+        self._anew = anew
         # Prefixes of the program itself take precedence over those of its imports.
         self._prefixes = {
             name: iri
@@ -160,6 +167,10 @@ class _Sections:
         for name, arity in self._plan.arities.items():
             if name in self._plan.hidden:
                 yield f"{name}/{arity}: made by {_list(made[name])}, read by {_list(read[name])}"
+
+    def evaluating_anew(self) -> Iterator[str]:
+        """When an epoch is evaluated anew."""
+        yield from self._anew
 
     def _reduced(self, stratum: tuple[int, ...]) -> Iterator[str]:
         heads = {index: self._checked.rules[index].head for index in stratum}

@@ -12,3 +12,4 @@ class Stage(StrEnum):
     LOWER = "lower"
     DELTA = "delta"
     ARRANGEMENTS = "arrangements"
+    ANEW = "anew"

@@ -7,10 +7,12 @@ from inspect import signature
 import pytest
 from typer.testing import CliRunner
 
+from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.cli import app
+from streamreasoner.engine.cost_model import explained
 from streamreasoner.errors import ProgramError
 from streamreasoner.plan.lower.lowering import lower
-from streamreasoner.plan.print.plans import explain_plan
+from streamreasoner.program.load import load_program
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
 
@@ -40,6 +42,7 @@ def test_all_stages_are_printed(rules):
         "== lowering ==",
         "== delta plans ==",
         "== arrangements ==",
+        "== evaluating anew ==",
     ]
 
 
@@ -48,10 +51,21 @@ def test_a_stage_can_be_chosen(rules):
     assert run(rules, "--stage", "delta").stdout.startswith("== strata ==\nS1  ")
 
 
-def test_no_option_prints_plans_that_do_not_run(rules):
-    """There is no option for file sizes: they would order joins differently than the engine."""
-    assert run(rules, "--data", rules).exit_code == 2
-    assert [*signature(lower).parameters, "stage"] == list(signature(explain_plan).parameters)
+def test_data_decide_no_plan(rules, tmp_path):
+    """They add the numbers that decide what is evaluated anew, and nothing else."""
+    edges = tmp_path / "edge.csv"
+    edges.write_text("".join(f"{i},{i + 1}\n" for i in range(100)), encoding="utf-8")
+    reasoner = Reasoner(load_program(rules))
+    reasoner.load(edges)
+    model = reasoner.engine.cost_model()
+
+    assert not model.is_guess
+    assert run(rules, "--stage", "anew").stdout.splitlines()[1:] == [*explained(None)]
+    without, data = run(rules).stdout, run(rules, "--data", edges).stdout
+    lines = [*explained(model)]
+    assert data == without + "".join(f"{line}\n" for line in lines[len([*explained(None)]) :])
+    assert f"asserted 100, derivations {model.derivations:,}" in lines
+    assert list(signature(lower).parameters) == ["checked"]
 
 
 def test_mistakes_of_the_user_are_errors(tmp_path):

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import pytest
 
+from streamreasoner.engine.cost_model import LEAST
 from streamreasoner.engine.ports import UNLIMITED, BudgetSpentError, Effort
-from streamreasoner.engine.recomputation import FEW, LEAST, PATIENCE, Recomputation
+from streamreasoner.engine.recomputation import FEW, PATIENCE, Recomputation
 
 
 class Spending:

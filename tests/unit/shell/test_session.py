@@ -318,8 +318,9 @@ def test_a_present_and_an_absent_fact_are_explained():
 
 
 def test_the_plan_is_printed():
-    """`plan` prints how the rules are evaluated."""
+    """`plan` prints how the rules are evaluated, and the numbers of the state."""
     assert any("path" in line for line in said(PATHS, "plan"))
+    assert "asserted 1, derivations 1" in said(PATHS, "insert edge(1, 2).", "commit", "plan")
 
 
 def test_a_prefix_is_for_what_comes_after_it():
