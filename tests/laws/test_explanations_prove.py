@@ -7,12 +7,12 @@ from itertools import islice
 
 import oracle
 from driver import Driver
-from hypothesis import given
+from hypothesis import example, given
 from oracle.core import matches, pattern, present, satisfied
 from oracle.expressions import assigned, term
 from oracle.groups import competition, constants, is_lattice, reduced
 from oracle.patterns import ANYTHING, extend, fits
-from strategies import scenarios
+from strategies import Scenario, scenarios
 
 from streamreasoner.explain import Fact, Limits, explain
 from streamreasoner.explain.proof import (
@@ -147,11 +147,13 @@ def check_instance(step, derivation, steps, world):
     for premise in own:
         assert premise.iteration < step.iteration
         assert key(premise.fact) in world.moment(step.iteration - 1)
-    for premise in proved:
+    for atom, premise in zip(rule.atoms, proved, strict=True):
         assert (premise.stratum == step.stratum) == (
             world.stratum(key(premise.fact)) == world.stratum(key(step.fact))
         )
-        if premise not in own:
+        if atom.asserted:
+            assert premise.asserted > 0
+        elif premise not in own:
             assert premise.stratum < step.stratum
             assert premise.until is None
 
@@ -280,6 +282,14 @@ def fact_position(step):
     return next(at for at, (winner, other) in enumerate(pairs) if winner != other)
 
 
+ASSERTED_ABOVE = Scenario(
+    "edge(?x, ?y) :- asserted path(?x, ?y) .\npath(?x, ?y) :- edge(?x, ?y) .",
+    [[("path", ("<urn:a>", "<urn:b>"), 1)]],
+)
+"""An asserted premise of a stratum above that of the rule."""
+
+
+@example(ASSERTED_ABOVE)
 @given(scenarios())
 def test_every_present_fact_has_a_proof(scenario):
     """Leaves are asserted, stated or absent facts; every other step is an instance of a rule."""
