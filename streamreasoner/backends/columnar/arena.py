@@ -27,6 +27,7 @@ _LEAST_FACT = 24  # bytes of a record without arguments and links
 _LEAST_ENTRY = 16  # bytes of an entry, and of a group with a key
 _FIRST_TABLE_SIZE = 1 << 12
 _SORTED_SHARE = 8  # sorted groups have at most this share of the memory
+_LOG_SHARE = 64  # the log of a load, and its rows by group, have at most this share of the memory
 LARGE_EPOCH = 1 << 20
 """Journaled facts from which an epoch returns memory."""
 KEPT_BYTES = UNIT_BYTES * LARGE_EPOCH
@@ -40,6 +41,8 @@ _CONTINUED = (
     layout.DERIVATIONS,
     layout.INTERSECTED,
     layout.SHARED,
+    layout.LOGGED_ROWS,
+    layout.REPLAYED,
 )
 _SEGMENTS = 1 << (31 - layout.SEGMENT_BITS)
 
@@ -47,6 +50,12 @@ _SEGMENTS = 1 << (31 - layout.SEGMENT_BITS)
 def arena_units() -> int:
     """Number of units in the arena of a new state."""
     return reservable(UNIT_BYTES, at_most=ADDRESSABLE_UNITS)
+
+
+def log_rows() -> int:
+    """Number of rows of the log of a load, after which they are merged."""
+    row = 2 * layout.LOG_WIDTH * UNIT_BYTES
+    return reservable(row * _LOG_SHARE, at_most=_ID_LIMIT)
 
 
 def is_limited_by_addresses(arena: Fill) -> bool:
@@ -68,6 +77,7 @@ class Arena:
         facts = reservable(_LEAST_FACT, at_most=_ID_LIMIT)
         entries = reservable(_LEAST_ENTRY, at_most=_ID_LIMIT)
         members = reservable(UNIT_BYTES * _SORTED_SHARE, at_most=_ID_LIMIT)
+        log = log_rows()
         self._reserved = {
             layout.ARENA: ReservedColumn(np.int64, units, huge_pages=True),
             layout.FACT_TABLE: ReservedColumn(np.int64, 4 * facts, huge_pages=True),
@@ -84,6 +94,11 @@ class Arena:
             layout.SORTED_GROUPS: ReservedColumn(np.int64, layout.SORTED_WIDTH * members),
             layout.BLOCK_HEADS: ReservedColumn(np.int32, reservable(4, at_most=_ID_LIMIT)),
             layout.BLOCK_NEXT: ReservedColumn(np.int32, facts),
+            layout.LOG: ReservedColumn(np.int64, layout.LOG_WIDTH * log, huge_pages=True),
+            layout.LOG_GATHERED: ReservedColumn(np.int64, layout.LOG_WIDTH * log, huge_pages=True),
+            layout.LOG_GROUPS: ReservedColumn(np.int64, facts),
+            layout.LOG_CHANGED: ReservedColumn(np.int64, facts),
+            layout.LOG_RECORDS: ReservedColumn(np.int32, reservable(4, at_most=_ID_LIMIT)),
         }
         self._indexes: dict[int, ReservedColumn] = {}
         self._counters: list[ReservedColumn] = []
@@ -97,6 +112,7 @@ class Arena:
             layout.ARGUMENTS: builtins.arguments,
             layout.MEMO: builtins.memo,
             layout.BLOCK_ROWS: blocks.rows(),
+            layout.LOG_LATTICES: np.zeros(layout.LOGGED_WIDTH * layout.LOG_LATTICES_MOST, np.int32),
             **pending.columns(pending.BATCH),
         }
         self.table = np.zeros(layout.ADDRESSES, np.int64)
@@ -116,6 +132,7 @@ class Arena:
         self.scalars[layout.SORTED_TOP] = FIRST_ITEM
         self.scalars[layout.SORTED_CAPACITY] = members
         self.scalars[layout.SORTED_GROUP_CAPACITY] = members
+        self.scalars[layout.LOG_LIMIT] = log
         self.install(tables)
 
     def install(self, tables: ProgramTables) -> None:
@@ -158,6 +175,8 @@ class Arena:
         self.scalars[layout.CLASS_COUNT] = len(tables.columns[layout.CLASSES]) // layout.CLASS_WIDTH
         self.scalars[layout.ARRANGEMENT_COUNT] = tables.groupings
         self.scalars[layout.TRIE_MASK] = tables.trie_mask
+        classes = tables.columns[layout.CLASSES].reshape(-1, layout.CLASS_WIDTH)
+        self.scalars[layout.LATTICES] = int(classes[:, layout.CLASS_LATTICE].any())
         self.scalars[layout.COUNTER_COUNT] = tables.counters
 
     def succeed(self, former: Arena) -> None:
@@ -211,6 +230,10 @@ class Arena:
             layout.SORTED,
             layout.SORTED_GROUPS,
             layout.BLOCK_NEXT,
+            layout.LOG,
+            layout.LOG_GATHERED,
+            layout.LOG_GROUPS,
+            layout.LOG_CHANGED,
             layout.FACT_TABLE + int(idle),
         ):
             self._reserved[column].shrink(KEPT_BYTES)

@@ -19,6 +19,7 @@ from streamreasoner.backends.columnar.compiler import Numbering, compile_program
 from streamreasoner.backends.columnar.intersections import postpone
 from streamreasoner.backends.columnar.kernels.epoch import journal, recompute, relocate
 from streamreasoner.backends.columnar.kernels.joining import derive
+from streamreasoner.backends.columnar.kernels.loading import log
 from streamreasoner.backends.columnar.kernels.records import (
     fact_record,
     layout,
@@ -75,11 +76,13 @@ class ColumnarBackend:
         self._change: ProgramChange | None = None
         self._former: Arena | None = None
         self._compared = False
+        self._logged = False
         _announce_compilation()
         self._builtins = Builtins(dictionary, values, weakly(self._result))
         tables = compile_program(plan, self._numbering, dictionary.intern)
         self._state = Arena(tables, self._builtins)
         self._table = self._state.table
+        self._table[layout.VALUES] = values.table.ctypes.data
         self._threads: Threads | None = None
         self._use(plan)
 
@@ -181,11 +184,17 @@ class ColumnarBackend:
     def _work_on(self, state: Arena) -> None:
         """Go on with another state."""
         self._state, self._table, self._threads = state, state.table, None
+        self._table[layout.VALUES] = self._values.table.ctypes.data
 
     def enter(self, stratum: int) -> None:
         """Start a stratum, with the final changes of lower strata as deltas at iteration 0."""
         self._extend_values()
         settle.enter(self._table, stratum)
+        scalars = self._state.scalars
+        lattices = self._state.tables.logged.get(stratum)
+        was_empty = self._former is not None or scalars[layout.TRACE_ROWS] == 0
+        if lattices is not None and was_empty and scalars[layout.JOURNALED_FACTS] >= LOGGED:
+            self._logged |= log.begin(self._table, lattices)
 
     def reduce(self, reduction: Reduction) -> None:
         """Replace the results of changed groups of a reduction; touches heads at iteration 1."""
@@ -204,14 +213,17 @@ class ColumnarBackend:
         values = self._values.table
         postpone(scalars, self._state.tables.cyclic)
         threads = self._second_thread(count)
-        if threads is not None and threads.can_derive:
+        if threads is not None and threads.can_derive and not scalars[layout.LOGGING]:
             self._check(threads.derive(values, iteration))
         else:
             self._check(derive.derive(self._table, values, iteration))
 
     def next_touched(self, after: int) -> int:
         """The first iteration after *after* to settle, or -1 if the stratum is done."""
-        return settle.next_touched(self._table, after)
+        following = settle.next_touched(self._table, after)
+        if following < 0 and self._state.scalars[layout.LOGGING]:
+            self._check(log.end_log(self._table))
+        return following
 
     def present(self, predicate: str, bound: Mapping[int, int]) -> NDArray[np.int32]:
         """The present facts with these ids at these positions, as settled so far."""
@@ -250,9 +262,10 @@ class ColumnarBackend:
         """Make the epoch's changes final."""
         self._difference()
         journaled = self._state.scalars[layout.JOURNALED_FACTS]
-        large = journaled > LARGE_EPOCH or self._former is not None
+        large = journaled > LARGE_EPOCH or self._former is not None or self._logged
         journal.commit(self._table)
         self._change = self._former = None
+        self._logged = False
         if large:
             self._state.trim()
 
@@ -464,6 +477,8 @@ class ColumnarBackend:
         return self._numbering.relations[predicate], arity
 
 
+LOGGED = 1 << 12
+"""Facts of a load from which heads of its lattices are logged."""
 _ROOM = 4  # a state that is evaluated anew may have at most this part of the memory
 
 

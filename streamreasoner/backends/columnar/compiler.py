@@ -107,6 +107,7 @@ class ProgramTables:
         sorts: How many arguments of arrangements groups are sorted by.
         drivers: Of a rule to evaluate in full: number of each of its plans, with the classes of the
             facts that drive the plan.
+        logged: By stratum, the lattices whose heads a load can log, for `log.begin`.
     """
 
     columns: dict[int, NDArray[np.int32] | NDArray[np.int64]]
@@ -122,6 +123,7 @@ class ProgramTables:
     cyclic: frozenset[int]
     sorts: int
     drivers: dict[FullEvaluation, list[tuple[int, list[int]]]]
+    logged: dict[int, NDArray[np.int32]]
 
     def for_empty_state(self) -> ProgramTables:
         """The same program for another state, which has no facts yet."""
@@ -132,7 +134,7 @@ class ProgramTables:
         return replace(self, columns=columns)
 
 
-_STATE = (layout.CLASS_SIZES, layout.CLASS_JOURNALED, layout.SORT_LOOKUPS)
+_STATE = (layout.CLASS_SIZES, layout.CLASS_JOURNALED, layout.SORT_LOOKUPS, layout.LOGGED)
 """Columns of the program that kernels write, besides WORK: they are of one state."""
 
 
@@ -296,6 +298,7 @@ def compile_program(
         layout.WORK: _unused_work(_work_row(number_of_rules + _number_of_rules(change.before))),
         **_plans(fragments, sources, keys, cyclic, intersections, operands),
         layout.SORT_LOOKUPS: np.zeros(max(len(intersections.sorts), 1), np.int64),
+        layout.LOGGED: np.zeros(len(numbering.relations), np.int32),
     }
     columns[layout.SORTS] = _int32(
         x
@@ -324,7 +327,33 @@ def compile_program(
         cyclic=frozenset(s for (s, _), each in zip(plans, cyclic, strict=False) if each),
         sorts=len(intersections.sorts),
         drivers={each: drivers(each.rule) for each in change.evaluations},
+        logged=_logged(plan, numbering),
     )
+
+
+def _logged(plan: ProgramPlan, numbering: Numbering) -> dict[int, NDArray[np.int32]]:
+    """The lattices whose groups are the facts of a predicate with one equal argument, of two.
+
+    Strata where the schema decides negation derive at iterations far ahead: there are none.
+    """
+    logged: dict[int, NDArray[np.int32]] = {}
+    for stratum, each in enumerate(plan.strata, start=1):
+        heads = {head.predicate for head in each.heads}
+        rows = [
+            (
+                numbering.relations[lattice.pattern.predicate],
+                numbering.grouping(lattice),
+                lattice.position,
+                1 if lattice.function == "min" else -1,
+            )
+            for lattice in plan.lattices
+            if lattice.pattern.predicate in heads
+            and len(lattice.pattern.arguments) == layout.LOGGED_ARITY
+            and not lattice.pattern.constants
+        ]
+        if rows and each.guarded is None:
+            logged[stratum] = np.array(rows[: layout.LOG_LATTICES_MOST], np.int32).reshape(-1)
+    return logged
 
 
 def _unused_work(size: int) -> NDArray[np.int64]:

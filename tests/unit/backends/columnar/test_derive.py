@@ -246,6 +246,7 @@ def test_the_short_path_derives_what_the_interpreter_does(data):
                 np.int32(first),
                 -1,
                 iteration,
+                0,
             )
             derive.finish(memory.table, layout.OK)
             assert memory.numbers("multiplicity") == before

@@ -6,6 +6,7 @@ its multiplicity before it. Transitions follow from multiplicities, so this is a
 
 from __future__ import annotations
 
+from streamreasoner.backends.columnar.kernels.loading.log import discard_log
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import arrange, delist, withdraw
 from streamreasoner.backends.columnar.kernels.records.counter import uncount
@@ -108,6 +109,7 @@ def withdraw_epoch(table: layout.Int64s, values: layout.Int64s) -> int:
     clear_deltas(table)
     clear_unsettled_groups(table)
     discard_pending(table)
+    discard_log(table)
     _untouch_all(table)
     status = withdraw_matches(table, values)
     for i in range(scalars[layout.JOURNALED_ENTRIES]):

@@ -18,7 +18,12 @@ from streamreasoner.backends.columnar.kernels.joining.blocks import (
     unlink_blocks,
 )
 from streamreasoner.backends.columnar.kernels.joining.interpret import run
+from streamreasoner.backends.columnar.kernels.joining.pairs import (
+    is_pair,
+    shares_matches,
+)
 from streamreasoner.backends.columnar.kernels.joining.probe import run_probe
+from streamreasoner.backends.columnar.kernels.loading.log import is_full, make_room
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import arrange
 from streamreasoner.backends.columnar.kernels.records.counter import count_change
@@ -80,14 +85,16 @@ def apply_deltas(
     deltas = int64_column(table[layout.DELTAS])
     following = int32_column(table[layout.BLOCK_NEXT])
     has_blocks = scalars[layout.HAS_BLOCKS] != 0
+    logging = scalars[layout.LOGGING] != 0
     start_clock(table)
     if has_blocks:
         link_blocks(table, start, stop)
     for i in range(start, stop):
         fact = deltas[i] & LOW
         if words[2 * fact] & layout.DELTA_BITS == 0:
-            continue  # applied with an earlier delta of its block
+            continue  # applied with an earlier delta, of its block or pair
         shares = False
+        key = -1
         if has_blocks:
             key = key_of(table, deltas[i])
             if key >= 0:
@@ -96,9 +103,10 @@ def apply_deltas(
         if shares:
             status = _apply_block(table, values, i + 1, iteration)
         else:
-            status = _apply_one(table, values, fact, iteration)
-        if status == layout.OK and is_spent(table):
-            status = layout.SPENT
+            pair = logging and key < 0 and is_pair(table, i, stop)
+            lost = deltas[i + 1] & LOW if pair else 0
+            status = _apply_one(table, values, fact, lost, iteration)
+        status = _after_delta(table, status)
         if status != layout.OK:
             if has_blocks:
                 unlink_blocks(table, start, stop)
@@ -107,22 +115,40 @@ def apply_deltas(
 
 
 @inlined
-def _apply_one(table: layout.Int64s, values: layout.Int64s, fact: int, iteration: int) -> int:
-    """Apply a single delta and run the plans that it drives; returns a status."""
+def _after_delta(table: layout.Int64s, status: int) -> int:
+    """The status after a delta: the log is merged if it is full, and the budget may be spent."""
+    if status == layout.OK and is_full(table):
+        status = make_room(table)
+    return layout.SPENT if status == layout.OK and is_spent(table) else status
+
+
+@inlined
+def _apply_one(
+    table: layout.Int64s, values: layout.Int64s, fact: int, lost: int, iteration: int
+) -> int:
+    """Apply a single delta, or those of a pair, and run the plans that they drive; a status."""
     words = int32_column(table[layout.ARENA])
     dispatch = int32_column(table[layout.DISPATCH])
     dispatched = int32_column(table[layout.DISPATCHED])
-    if _show(table, fact) != layout.OK:
+    if _show(table, fact) != layout.OK or (lost != 0 and _show(table, lost) != layout.OK):
         return layout.FULL
     row = _dispatch_row(table, fact)
     first = dispatch[row + layout.DISPATCH_START]
     status = layout.OK
     for j in range(first, first + dispatch[row + layout.DISPATCH_COUNT]):
-        if not _is_later(table, dispatched[j]):
-            status = _drive(table, values, dispatched[j], fact, iteration)
-            if status != layout.OK:
-                break
+        if _is_later(table, dispatched[j]):
+            continue
+        p = dispatched[j] * layout.PLAN_WIDTH
+        shared = lost if lost != 0 and shares_matches(table, p, fact) else 0
+        driven = fact
+        while driven != 0 and status == layout.OK:
+            status = _drive(table, values, dispatched[j], driven, iteration, shared)
+            driven = lost if driven != lost and shared == 0 else 0
+        if status != layout.OK:
+            break
     words[2 * fact] &= ~(layout.DELTA_BITS | layout.APPLYING)
+    if lost != 0:
+        words[2 * lost] &= ~(layout.DELTA_BITS | layout.APPLYING)
     return status
 
 
@@ -199,7 +225,7 @@ def _drive_block(
         return run(table, values, plan, leader, 1, iteration, block)
     number = block
     while number != 0:
-        status = _drive(table, values, plan, deltas[number - 1] & LOW, iteration)
+        status = _drive(table, values, plan, deltas[number - 1] & LOW, iteration, 0)
         if status != layout.OK:
             return status
         number = following[number - 1]
@@ -216,9 +242,12 @@ def _dispatch_row(table: layout.Int64s, fact: int) -> int:
 
 @inlined
 def _drive(
-    table: layout.Int64s, values: layout.Int64s, plan: int, fact: int, iteration: int
+    table: layout.Int64s, values: layout.Int64s, plan: int, fact: int, iteration: int, lost: int
 ) -> int:
-    """Run a plan for a fact that is being applied; returns a status."""
+    """Run a plan for a fact that is being applied; returns a status.
+
+    If a fact is lost, it is that of a pair whose matches the plan shares.
+    """
     p = plan * layout.PLAN_WIDTH
     match = _probed(table, p, fact)
     if match == 0:
@@ -226,7 +255,7 @@ def _drive(
     sign = change_of(int32_column(table[layout.ARENA])[2 * fact])
     if int32_column(table[layout.PLANS])[p + layout.PLAN_PROBE_HEAD] < 0:
         return run(table, values, plan, fact, sign, iteration, 0)
-    return run_probe(table, p, fact, match, sign, iteration)
+    return run_probe(table, p, fact, match, sign, iteration, lost)
 
 
 @inlined
@@ -292,8 +321,7 @@ def apply_together(
         for j in range(first, first + dispatch[row + layout.DISPATCH_COUNT]):
             if plans[dispatched[j] * layout.PLAN_WIDTH + layout.PLAN_CYCLIC] != 0:
                 status = run(table, values, dispatched[j], fact, sign, iteration, 0)
-                if status == layout.OK and is_spent(table):
-                    status = layout.SPENT
+                status = _after_delta(table, status)
                 if status != layout.OK:
                     return status
     return layout.OK

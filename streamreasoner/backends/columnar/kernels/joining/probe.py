@@ -6,6 +6,7 @@ the two facts directly, without slots.
 
 from __future__ import annotations
 
+from streamreasoner.backends.columnar.kernels.joining.pairs import push_pair
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, push
@@ -17,7 +18,7 @@ from streamreasoner.native.compile import inlined, kernel
 
 @kernel
 def run_probe(
-    table: layout.Int64s, p: int, fact: int, match: int, sign: int, iteration: int
+    table: layout.Int64s, p: int, fact: int, match: int, sign: int, iteration: int, lost: int
 ) -> int:
     """Derive from one fact's change of a transition joined with a group; returns a status.
 
@@ -28,6 +29,7 @@ def run_probe(
         match: The first fact of the group.
         sign: Sign of the change.
         iteration: Iteration of the change.
+        lost: A fact with the opposite change whose heads are derived too, see `pairs`, or 0.
     """
     words = int32_column(table[layout.ARENA])
     units = int64_column(table[layout.ARENA])
@@ -61,22 +63,28 @@ def run_probe(
                 if transition != 0:
                     firings += abs(sign * transition)
                     latest = max(when, iteration)
-                    status = _emit(table, p, fact, match, latest + 1, sign * transition)
+                    status = _emit(table, p, fact, match, latest + 1, sign * transition, lost)
                 entry = words[2 * entry + 3]
         else:
             transition = presence(table, match) - change
             if transition != 0:
                 firings += abs(sign * transition)
-                status = _emit(table, p, fact, match, iteration + 1, sign * transition)
+                status = _emit(table, p, fact, match, iteration + 1, sign * transition, lost)
         match = following
     end_walk(table)
-    account(table, p, visits, firings)
+    account(table, p, visits, firings if lost == 0 else 2 * firings)
     return status
 
 
 @inlined
 def _emit(
-    table: layout.Int64s, p: int, fact: int, match: int, iteration: int, multiplicity: int
+    table: layout.Int64s,
+    p: int,
+    fact: int,
+    match: int,
+    iteration: int,
+    multiplicity: int,
+    lost: int,
 ) -> int:
     """Add to the head of the plan whose row starts at *p*."""
     words = int32_column(table[layout.ARENA])
@@ -94,4 +102,6 @@ def _emit(
             cell = words[2 * match + layout.CELLS + place - layout.MAX_ARITY]
         scratch[layout.CELLS_OUT + i] = cell
     relation = plans[p + layout.PLAN_HEAD_RELATION]
+    if lost != 0:
+        return push_pair(table, p, lost, iteration, multiplicity)
     return push(table, relation, scratch, layout.CELLS_OUT, iteration, multiplicity, UNKNOWN)

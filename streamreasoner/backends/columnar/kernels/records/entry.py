@@ -189,6 +189,22 @@ def new_record(
         iteration: Iteration of its entry.
         multiplicity: Its multiplicity there.
     """
+    fact = write_record(table, header, cells, at, iteration, multiplicity)
+    if fact != 0:
+        insert(table, layout.FACT_TABLE, layout.FACT_MASK, tag, fact)
+    return fact
+
+
+@inlined
+def write_record(
+    table: layout.Int64s,
+    header: int,
+    cells: layout.Int32s,
+    at: int,
+    iteration: int,
+    multiplicity: int,
+) -> int:
+    """Like `new_record`, but leave it to the caller to enter it in the table of facts."""
     words = int32_column(table[layout.ARENA])
     classes = int32_column(table[layout.CLASSES])
     row = (header & layout.CLASS_BITS) * layout.CLASS_WIDTH
@@ -203,7 +219,6 @@ def new_record(
     base = 2 * fact + layout.CELLS
     for j in range(classes[row + layout.CLASS_ARITY]):
         words[base + j] = cells[at + j]
-    insert(table, layout.FACT_TABLE, layout.FACT_MASK, tag, fact)
     return fact
 
 

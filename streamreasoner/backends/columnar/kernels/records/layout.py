@@ -79,7 +79,15 @@ SORT_LOOKUPS = 46  # int64 by sort without an arrangement: lookups so far, or SO
 BLOCK_HEADS = 47  # int32 by id: number + 1 of the first delta of a block, or 0
 BLOCK_NEXT = 48  # int32 by delta: number + 1 of the next one of its block, or 0
 BLOCK_ROWS = 49  # int32: its length, and the matches that a block shares, see `blocks`
-ADDRESSES = 50
+LOG = 50  # int64 rows of LOG_WIDTH: heads of lattices in a load, see `kernels/loading`
+LOG_GATHERED = 51  # the same by group
+LOG_GROUPS = 52  # int64: lattice << 32 | group, of all groups that the log has met
+LOG_CHANGED = 53  # the same, of the groups whose best value may have changed
+LOG_RECORDS = 54  # int32 by id: the candidate with this value, of the group that is merged, or 0
+LOGGED = 55  # int32 by relation: number + 1 of the lattice whose heads are logged, or 0
+LOG_LATTICES = 56  # int32 rows of LOGGED_WIDTH by lattice
+VALUES = 57  # the address of the table of values
+ADDRESSES = 58
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -131,7 +139,18 @@ DERIVATIONS = 44  # sum of the multiplicities beyond iteration 0
 # The chain that is walked, see `walk`: its last fact that is known, 0 at the end; its arrangement;
 # how many of the facts found ahead were visited, and found.
 WALKED_LAST, WALKED_ARRANGEMENT, WALKED_VISITED, WALKED_FOUND = range(45, 49)
-SCALAR_COUNT = 49
+LOGGING = 49  # number of lattices whose heads go to the log
+LOG_COUNT = 50  # rows of the log
+LOG_ABSORBED = 51  # those that the best values of their groups include
+LOG_LIMIT = 52  # rows that it has room for
+LOG_GROUP_COUNT = 53
+LOG_CHANGED_COUNT = 54
+LOG_REFUSED = 55  # 1 if the log could not take a head
+LOG_FILLED = 56  # 1 if heads of the iteration to settle next have been merged
+LOGGED_ROWS = 57  # rows that were merged, since the start
+REPLAYED = 58  # logs that could not tell the best values, since the start
+LATTICES = 59  # 1 if some class has candidates
+SCALAR_COUNT = 60
 
 # Records -----------------------------------------------------------------------------------------
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
@@ -204,6 +223,28 @@ LATTICE_EPOCH = 3  # epoch of the next two fields
 LATTICE_OLD = 4  # winner, before the epoch, at the last settled iteration
 LATTICE_FLOOR = 5  # all entries of candidates better than this one are touched; 0 if none
 LATTICE_UNITS = 6
+
+# The same while the log has their candidates: LATTICE_EPOCH is then below 0
+LOG_BEST = LATTICE_BEST  # value of the best candidate so far + 1, or 0
+LOG_LISTED = LATTICE_NEXT  # 1 if it is in LOG_CHANGED
+LOG_PLACE = LATTICE_EPOCH  # ~ number of its rows, or ~ the next place in LOG_GATHERED
+LOG_WINNER = LATTICE_OLD  # winner at the last settled iteration
+LOG_LOST = LATTICE_FLOOR  # the best value that was subtracted, not worse than LOG_BEST, + 1, or 0
+
+# Rows of the log, of two words: a value that is added << 32 | key, or group once it is absorbed;
+# one that is subtracted as often + 1, or 0, << 32 | iteration, lattice and multiplicity.
+LOG_WIDTH = 2
+LOG_ITERATION_SHIFT = 12
+LOG_ITERATIONS = 1 << 20  # those below it can be logged
+LOG_LATTICE_SHIFT = 8
+LOG_LATTICES_MOST = 1 << 4
+LOG_MULTIPLICITY = 1 << 7  # multiplicities between its negative and it can be logged
+
+# Lattices in the log, whose facts have two arguments: relation, arrangement, the argument with the
+# value; 1 for least, -1 for greatest
+LOGGED_RELATION, LOGGED_ARRANGEMENT, LOGGED_VALUE, LOGGED_SIGN = range(4)
+LOGGED_WIDTH = 4
+LOGGED_ARITY = 2
 
 # Nodes of a list of winners: words
 WINNER_ITERATION, WINNER_NEXT, WINNER_FACT = range(3)

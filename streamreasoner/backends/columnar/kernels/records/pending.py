@@ -4,6 +4,9 @@ Looking up a fact costs two cache misses, one for its slot and one for its recor
 therefore buffered, and slots and records of a batch are prefetched so that the misses overlap
 (measured: a third of the time for a large load). Consecutive derivations often have the same head,
 so pending additions to the same fact and iteration are combined.
+
+Heads of lattices are not added in a load: what becomes of the rows of their log is in
+`kernels/loading`.
 """
 
 from __future__ import annotations
@@ -68,6 +71,67 @@ def columns(
     }
 
 
+@inlined
+def is_logged(table: layout.Int64s, relation: int, iteration: int, multiplicity: int) -> bool:
+    """Whether a head of a relation goes to the log; notes if the log should have it but cannot."""
+    if int32_column(table[layout.LOGGED])[relation] == 0:
+        return False
+    scalars = int64_column(table[layout.SCALARS])
+    if (
+        scalars[layout.LOG_COUNT] < scalars[layout.LOG_LIMIT]
+        and iteration < layout.LOG_ITERATIONS
+        and -layout.LOG_MULTIPLICITY < multiplicity < layout.LOG_MULTIPLICITY
+    ):
+        return True
+    scalars[layout.LOG_REFUSED] = 1
+    return False
+
+
+@inlined
+def value_argument(table: layout.Int64s, relation: int) -> int:
+    """The argument with the value of a relation whose heads are logged."""
+    number = int32_column(table[layout.LOGGED])[relation] - 1
+    lattices = int32_column(table[layout.LOG_LATTICES])
+    return lattices[layout.LOGGED_WIDTH * number + layout.LOGGED_VALUE]
+
+
+@inlined
+def append(
+    table: layout.Int64s,
+    relation: int,
+    cells: layout.Int32s,
+    at: int,
+    lost: int,
+    iteration: int,
+    multiplicity: int,
+) -> int:
+    """Log a head; returns OK.
+
+    Args:
+        table: The addresses.
+        relation: The relation of the head, which is logged.
+        cells: Holds its arguments.
+        at: Offset of the arguments.
+        lost: Id + 1 of the value of another head of its group, which is subtracted; 0 for none.
+        iteration: Iteration to add at.
+        multiplicity: Multiplicity to add.
+    """
+    scalars = int64_column(table[layout.SCALARS])
+    rows = int64_column(table[layout.LOG])
+    number = int32_column(table[layout.LOGGED])[relation] - 1
+    position = value_argument(table, relation)
+    row = layout.LOG_WIDTH * scalars[layout.LOG_COUNT]
+    rows[row] = (cells[at + position] << 32) | cells[at + 1 - position]
+    rows[row + 1] = (
+        (lost << 32)
+        | (iteration << layout.LOG_ITERATION_SHIFT)
+        | (number << layout.LOG_LATTICE_SHIFT)
+        | (multiplicity & (2 * layout.LOG_MULTIPLICITY - 1))
+    )
+    scalars[layout.LOG_COUNT] += 1
+    return layout.OK
+
+
 @kernel
 def push(
     table: layout.Int64s,
@@ -78,7 +142,7 @@ def push(
     multiplicity: int,
     kind: int,
 ) -> int:
-    """Buffer an addition; applies the batch if it is full, and returns a status.
+    """Buffer an addition, or log it; applies the batch if it is full, and returns a status.
 
     Args:
         table: The addresses.
@@ -89,6 +153,8 @@ def push(
         multiplicity: Multiplicity to add.
         kind: The fact's class, or UNKNOWN.
     """
+    if is_logged(table, relation, iteration, multiplicity):
+        return append(table, relation, cells, at, 0, iteration, multiplicity)
     rows = int64_column(table[layout.PENDING_ROWS])
     waiting = int32_column(table[layout.PENDING_CELLS])
     arity = int32_column(table[layout.RELATIONS])[2 * relation]
@@ -148,6 +214,7 @@ def accumulate(table: layout.Int64s, source: layout.Int64s) -> int:
     waiting = int32_column(source[layout.PENDING_CELLS])
     arities = int32_column(table[layout.RELATIONS])
     count = rows[_COUNT]
+    lattices = int64_column(table[layout.SCALARS])[layout.LATTICES] != 0
     discard_pending(source)
     for i in range(count + 3 * _AHEAD):
         walk_ahead(table)
@@ -156,7 +223,7 @@ def accumulate(table: layout.Int64s, source: layout.Int64s) -> int:
         if _AHEAD <= i < count + _AHEAD:
             row = _ROWS + _ROW * (i - _AHEAD)
             rows[row + 6] = prefetch_record(table, rows[row + 2])
-        if 2 * _AHEAD <= i < count + 2 * _AHEAD:
+        if lattices and 2 * _AHEAD <= i < count + 2 * _AHEAD:
             _prefetch_parts(table, rows, _ROWS + _ROW * (i - 2 * _AHEAD), waiting)
         if i >= 3 * _AHEAD:
             row = _ROWS + _ROW * (i - 3 * _AHEAD)

@@ -6,6 +6,8 @@ a fact's old transitions are the stored ones minus its delta at m.
 
 from __future__ import annotations
 
+from streamreasoner.backends.columnar.kernels.loading.contest import contest, crown
+from streamreasoner.backends.columnar.kernels.loading.log import has_heads
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import prefetch_lattice_group
 from streamreasoner.backends.columnar.kernels.records.entry import (
@@ -97,9 +99,21 @@ def clear_class_lists(table: layout.Int64s) -> None:
 
 @kernel
 def settle(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
-    """Update the transition of every touched fact at an iteration; returns a status.
+    """Update the transition of every touched fact at an iteration; returns a status."""
+    status = layout.OK
+    if int64_column(table[layout.SCALARS])[layout.LOGGING] != 0:
+        status = contest(table, values, iteration)
+    if status == layout.OK:
+        _settle_touched(table, values, iteration)
+        status = settle_groups(table, values, iteration)
+    return crown(table, iteration) if status == layout.OK else status
 
-    Facts are taken from the list in portions, so that the cache misses of several overlap.
+
+@inlined
+def _settle_touched(table: layout.Int64s, values: layout.Int64s, iteration: int) -> None:
+    """Settle the facts on the list of an iteration, and offer candidates.
+
+    They are taken from the list in portions, so that the cache misses of several overlap.
     """
     scalars = int64_column(table[layout.SCALARS])
     scratch = int32_column(table[layout.SCRATCH])
@@ -133,7 +147,6 @@ def settle(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
     if first != 0:
         nodes[last] = (scalars[layout.FREE_NODE] << 32) | LOW
         scalars[layout.FREE_NODE] = first
-    return settle_groups(table, values, iteration)
 
 
 @inlined
@@ -185,8 +198,10 @@ def _settle_fact(table: layout.Int64s, values: layout.Int64s, fact: int, iterati
 
 @kernel
 def next_touched(table: layout.Int64s, after: int) -> int:
-    """The first iteration after *after* with touched facts or deltas of lower strata, or -1."""
+    """The first iteration after *after* with facts to settle or deltas of lower strata, or -1."""
     scalars = int64_column(table[layout.SCALARS])
+    if has_heads(table):
+        return after + 1
     initial = int32_column(table[layout.INITIAL_HEADS])[scalars[layout.STRATUM]]
     if after < 0 and (scalars[layout.DELTA_COUNT] > 0 or initial != 0):
         return 0
