@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -41,9 +42,11 @@ class Driver:
     def inherit(self, other, change=lambda rows: rows):
         """Take over the state of another driver, its trace changed by `change`."""
         terms = other.reasoner.dictionary
-        self.reasoner.dictionary.encode(terms.terms(0, len(terms)))
+        # The constants of a program that was changed have other ids here.
+        ids = self.reasoner.dictionary.encode(terms.terms(0, len(terms)))
+        traces = map(other.reasoner.engine.trace, other.predicates)
         self.reasoner.engine.restore(
-            (change(other.reasoner.engine.trace(predicate)) for predicate in other.predicates),
+            (change(replace(trace, args=ids[trace.args])) for trace in traces),
             other.epoch,
             other.reasoner.engine.frontier,
         )

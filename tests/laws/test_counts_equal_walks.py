@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from driver import Driver
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracle import evaluate, total
 from strategies import checked
@@ -56,6 +56,11 @@ LIMIT = 12
 
 @settings(max_examples=2000 if THOROUGH else 60)
 @given(PROGRAMS, STEPS, st.booleans())
+@example(
+    checked(INPUT + ALWAYS),
+    [[("e", (TERMS[3], TERMS[3]), 1)], checked(f"{INPUT}{ALWAYS}\n{RULES[4]}"), ("inherit", [])],
+    False,
+)
 def test_the_trace_is_that_of_the_oracle(program, steps, threads):
     """Through epochs, those that fail or are undone, changes of the program, and restarts."""
     driver, accepted = Driver(program, recursion_limit=LIMIT), []
