@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
+from llvmlite import binding  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,10 +18,15 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound="Callable[..., object]")
 
 
+# Numba links a kernel into others as it was when its machine code was made, and optimizes it again.
+# By then LLVM has split the sum of two integers into base and offset. If it took the offset for the
+# base, and learns that this is 0, it drops the load, as one from null. So sums stay sums.
+binding.set_option("streamreasoner", "-addr-sink-using-gep=0")
 _njit: Any = numba.njit  # the type stubs lack `_nrt`
 # Kernels allocate no arrays, so they need no reference counting, which would take a sixth of the
 # time of a large load.
-_OPTIONS = {"cache": True, "nogil": True, "_nrt": False}
+# Without its own answer a kernel would be inlined if an inlined one is the first to call it.
+_OPTIONS = {"cache": True, "nogil": True, "_nrt": False, "forceinline": False}
 _PACKAGE = Path(__file__).parents[1]
 _FOLDERS = (Path(__file__).parent, *_PACKAGE.glob("**/kernels"))
 _SOURCES = [path.stat() for folder in _FOLDERS for path in folder.rglob("*.py")]
@@ -44,7 +50,7 @@ def inlined(function: _Function) -> _Function:
 
 
 def _compiled(function: _Function, **options: bool) -> _Function:
-    dispatcher = _njit(**_OPTIONS, **options)(function)
+    dispatcher = _njit(**{**_OPTIONS, **options})(function)
     cache = dispatcher._cache  # noqa: SLF001 - numba has no other way, here and below
     cache._cache_file._source_stamp = _STAMP  # noqa: SLF001
     # Otherwise numba first loads its own library, which only compiling needs, and scipy with it.

@@ -57,9 +57,13 @@ LIMIT = 12
 @settings(max_examples=2000 if THOROUGH else 60)
 @given(PROGRAMS, STEPS, st.booleans())
 @example(
-    checked(INPUT + ALWAYS),
-    [[("e", (TERMS[3], TERMS[3]), 1)], checked(f"{INPUT}{ALWAYS}\n{RULES[4]}"), ("inherit", [])],
-    False,
+    program=checked(INPUT + ALWAYS),
+    steps=[
+        [("e", (TERMS[3], TERMS[3]), 1)],
+        checked(f"{INPUT}{ALWAYS}\n{RULES[4]}"),
+        ("inherit", []),
+    ],
+    threads=False,
 )
 def test_the_trace_is_that_of_the_oracle(program, steps, threads):
     """Through epochs, those that fail or are undone, changes of the program, and restarts."""
