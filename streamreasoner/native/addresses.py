@@ -60,7 +60,10 @@ float64_column = _column(types.float64)
 
 @kernel
 def signed(value):
-    """A number of any width as int64, for offsets and ids."""
+    """A number of any width as int64, for offsets and ids.
+
+    A constant is then an argument like any other, for which no kernel is compiled anew.
+    """
     return np.int64(value)
 
 

@@ -11,7 +11,7 @@ from oracle import evaluate, total
 from strategies import checked
 from thorough import THOROUGH
 
-from streamreasoner.backends.columnar import backend, intersections, parallel
+from streamreasoner.backends.columnar import backend, parallel
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import EngineError, MultiplicityOverflowError
 
@@ -69,8 +69,6 @@ def test_the_trace_is_that_of_the_oracle(program, steps, threads):
     """Through epochs, those that fail or are undone, changes of the program, and restarts."""
     driver, accepted = Driver(program, recursion_limit=LIMIT), []
     with pytest.MonkeyPatch.context() as sizes:
-        # Sizes are those before and after each delta, also in a rule whose groups could intersect.
-        sizes.setattr(intersections, "MANY", 1)
         if threads:
             sizes.setattr(backend, "LARGE", 1)
             sizes.setattr(parallel, "CHUNK", 2)
@@ -148,14 +146,12 @@ def test_a_rule_that_counts_is_applied_one_by_one():
     """Its groups could intersect, but sizes are those before and after single deltas."""
     program = checked(INPUT + "r(?x) :- e(?x, ?y), f(?y, ?z), e(?x, ?z), f(?z, _), e(_, _) .")
     edges = [(name, (x, y), 1) for name in "ef" for x in TERMS for y in TERMS]
-    with pytest.MonkeyPatch.context() as sizes:
-        sizes.setattr(intersections, "MANY", 1)
-        driver = Driver(program)
-        driver.apply(edges)
-        assert driver.trace() == evaluate(program, total([edges]))
-        lost = [(*fact, -1) for *fact, _ in edges[::3]]
-        driver.apply(lost)
-        assert driver.trace() == evaluate(program, total([edges, lost]))
+    driver = Driver(program)
+    driver.apply(edges)
+    assert driver.trace() == evaluate(program, total([edges]))
+    lost = [(*fact, -1) for *fact, _ in edges[::3]]
+    driver.apply(lost)
+    assert driver.trace() == evaluate(program, total([edges, lost]))
 
 
 def test_a_product_that_fails_an_epoch_leaves_the_sizes():

@@ -40,7 +40,6 @@ PROGRAMS = programs_of("@input e/2, f/2, g/3, t/2 .", RULES, min_size=1, max_siz
 
 def together(patch, share):
     """Apply all deltas of cyclic rules together, sorting at once if their share is not 0."""
-    patch.setattr(intersections, "MANY", 1)
     patch.setattr(intersections, "SHARE", share)
     patch.setattr(intersections, "PATIENCE", 10)
 
@@ -92,3 +91,20 @@ def test_large_epochs_intersect():
     assert found >= 12**3
     driver.apply([("e", (nodes[0], "<urn:other>"), 1)])
     assert scalars[layout.INTERSECTED] == found
+
+
+@pytest.mark.parametrize(
+    ("rule", "size", "matches"),
+    # The third node of a triangle; the last of a cycle for each that leads to it.
+    [(RULES[0], 70, 3 * 70), (RULES[4], 12, 4 * 12**2)],
+)
+def test_small_epochs_walk_groups_in_turns(rule, size, matches):
+    """An edge of a complete graph, with more matches than a reader has room for, and fewer."""
+    driver = Driver(check_text(rule, "generated.dl"))
+    nodes = [f"<urn:{number}>" for number in range(size)]
+    driver.apply([("e", (a, b), 1) for a in nodes for b in nodes])
+    scalars = driver.reasoner.engine._backend._state.scalars  # noqa: SLF001 - the counter is there
+    before = scalars[[layout.GATHERED, layout.INTERSECTED]]
+    driver.apply([("e", (nodes[0], nodes[1]), -1)])
+    after = scalars[[layout.GATHERED, layout.INTERSECTED]]
+    assert (after - before).tolist() == [matches, 0]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar.kernels.joining import blocks
+from streamreasoner.backends.columnar.kernels.joining import blocks, gather
 from streamreasoner.backends.columnar.kernels.records import layout, pending
 from streamreasoner.backends.columnar.kernels.records.counter import recount
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import FIRST_ITEM
@@ -40,6 +40,7 @@ _CONTINUED = (
     layout.TRACE_ROWS,
     layout.DERIVATIONS,
     layout.INTERSECTED,
+    layout.GATHERED,
     layout.SHARED,
     layout.LOGGED_ROWS,
     layout.REPLAYED,
@@ -113,6 +114,7 @@ class Arena:
             layout.MEMO: builtins.memo,
             layout.BLOCK_ROWS: blocks.rows(),
             layout.LOG_LATTICES: np.zeros(layout.LOGGED_WIDTH * layout.LOG_LATTICES_MOST, np.int32),
+            **gather.columns(),
             **pending.columns(pending.BATCH),
         }
         self.table = np.zeros(layout.ADDRESSES, np.int64)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar.kernels.records import layout, slots
+from streamreasoner.backends.columnar.kernels.records import layout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,27 +23,23 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.instructions import Fragment, Operands
 
 
-MANY = 32
-"""Number of deltas from which those of cyclic rules are applied together."""
-SHARE = 16
-"""If deltas are at least this share of all facts, groups are sorted when they are first needed."""
-
+SHARE = 64
+"""If deltas are at least this share of all facts, groups are sorted."""
 PATIENCE = 2
 """Groups that are no arrangement's are sorted after lookups of this share of all facts."""
 
 
 def postpone(scalars: NDArray[np.int64], cyclic: AbstractSet[int]) -> None:
-    """Let the deltas of cyclic rules be applied together, after those of the others, if many.
+    """Let the deltas of cyclic rules be applied together, after those of the others.
 
     Args:
         scalars: Those of the state.
         cyclic: Strata with cyclic rules.
     """
     count = scalars[layout.DELTA_COUNT]
-    if count >= MANY and int(scalars[layout.STRATUM]) in cyclic:
-        at_once = SHARE * count >= scalars[layout.FACT_COUNT]
+    if count and int(scalars[layout.STRATUM]) in cyclic:
         scalars[layout.CYCLIC_RULES] = layout.LATER
-        scalars[layout.SORTED_CREDIT] = slots.LOW if at_once else 0
+        scalars[layout.SORTING] = int(SHARE * count >= scalars[layout.FACT_COUNT])
         scalars[layout.SORT_PATIENCE] = scalars[layout.FACT_COUNT] // PATIENCE
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar.kernels.joining import derive
+from streamreasoner.backends.columnar.kernels.joining import derive, together
 from streamreasoner.backends.columnar.kernels.records import layout, pending, slots
 from streamreasoner.system.processors import processors
 
@@ -32,7 +32,7 @@ LARGE = 1 << 16
 CHUNK = 1 << 16
 LIMIT = 1 << 17  # rows of a buffer
 _GROUP_CHUNKS = 8  # chunks per reservation of memory for groups
-_SORTED = (layout.SORTED_GROUP_COUNT, layout.INTERSECTED)
+_SORTED = (layout.SORTED_GROUP_COUNT, layout.INTERSECTED, layout.GATHERED)
 _GROUPS = (layout.GROUP_MASK, layout.GROUP_BUFFER, layout.GROUP_COUNT)
 
 
@@ -96,9 +96,9 @@ class Threads:
             for scalar in _GROUPS:
                 state.scalars[scalar] = self._scalars[scalar]
         if status == layout.OK and state.scalars[layout.CYCLIC_RULES] == layout.LATER:
-            derive.mark_deltas(state.table)
+            together.mark_deltas(state.table)
             try:
-                status = self._run([chunk(derive.apply_together, start) for start in starts])
+                status = self._run([chunk(together.apply_together, start) for start in starts])
             finally:
                 for scalar in _SORTED:
                     state.scalars[scalar] = self._scalars[scalar]

@@ -15,7 +15,6 @@ from unit.backends.columnar.memory import DENSE, FEW, SPARSE, Memory
 from streamreasoner.backends.columnar.kernels.epoch import journal
 from streamreasoner.backends.columnar.kernels.joining import compute, derive, interpret, probe
 from streamreasoner.backends.columnar.kernels.records import layout, pending
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling import settle
 from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.updates import Updates
@@ -116,11 +115,11 @@ class Lockstep:
         predicate, args = fact
         self.model.add(Updates(predicate, np.array([args], np.int32), np.array([multiplicity])))
 
-    def run(self, stratum, spent=None):
+    def run(self, stratum, sorting=None):
         """Settle and derive, and compare after each; only iterations that kernels touch.
 
-        Deltas are applied one by one, or if *spent* is a number those of cyclic rules together,
-        where it says how much has been spent on each group.
+        Deltas are applied one by one, or unless *sorting* is None those of cyclic rules together,
+        where it says whether groups are sorted.
         """
         memory, model = self.memory, self.model
         settle.enter(memory.table, stratum)
@@ -131,9 +130,9 @@ class Lockstep:
             model.settle(iteration)
             assert memory.numbers("transition") == model.state.transitions
             before = memory.firings()
-            if spent is not None:
+            if sorting is not None:
                 memory.scalars[layout.CYCLIC_RULES] = layout.LATER
-                memory.scalars[layout.SORTED_CREDIT] = spent
+                memory.scalars[layout.SORTING] = sorting
                 memory.scalars[layout.SORT_PATIENCE] = 3
             assert derive.derive(memory.table, memory.values, iteration) == layout.OK
             model.derive(iteration)
@@ -194,26 +193,26 @@ def test_groups_intersect_in_what_nested_loops_find(text, data, epochs):
             st.lists(st.tuples(st.integers(0, 41), st.sampled_from((1, 1, 1, -1))), max_size=20)
         ):
             lockstep.add(pool[choice % len(pool)], multiplicity)
-        spent = data.draw(st.sampled_from((None, 0, 0, 3, LOW)))
+        sorting = data.draw(st.sampled_from((None, False, False, True)))
         for stratum in range(len(plan.strata) + 1):
-            if not lockstep.run(stratum, spent):
+            if not lockstep.run(stratum, sorting):
                 return
         journal.commit(lockstep.memory.table)
         lockstep.model.commit(0)
 
 
-@pytest.mark.parametrize("spent", [0, 2, LOW])
+@pytest.mark.parametrize("sorting", [False, True])
 @pytest.mark.parametrize("text", CYCLIC_NODES.values(), ids=CYCLIC_NODES)
-def test_complete_graphs_are_found_by_intersecting(text, spent):
-    """Each cyclic body, if many facts match it, whether groups are sorted at once or later."""
+def test_complete_graphs_are_found_by_intersecting(text, sorting):
+    """Each cyclic body, if many facts match it, whether groups are sorted or walked in turns."""
     lockstep = Lockstep(text)
     for name in {"e", "f", "g"} & lockstep.memory.program.plan.arities.keys():
         rest = [1] * (lockstep.memory.program.plan.arities[name] - 2)
         for pair in product(range(7), repeat=2):
             lockstep.add((name, (*pair, *rest)), 1)
     for stratum in range(len(lockstep.memory.program.plan.strata) + 1):
-        assert lockstep.run(stratum, spent)
-    assert lockstep.memory.scalars[layout.INTERSECTED] > 0
+        assert lockstep.run(stratum, sorting)
+    assert lockstep.memory.scalars[layout.INTERSECTED if sorting else layout.GATHERED] > 0
 
 
 @FEW
@@ -236,7 +235,14 @@ def test_the_short_path_derives_what_the_interpreter_does(data):
             iteration = data.draw(st.integers(0, 3))
             before = memory.numbers("multiplicity")
             interpret.run(
-                memory.table, memory.values, np.int32(number), record.address, 1, iteration, 0
+                memory.table,
+                memory.values,
+                np.int32(number),
+                record.address,
+                1,
+                iteration,
+                0,
+                0,
             )
             derive.finish(memory.table, layout.OK)
             probe.run_probe(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.backends.columnar.memory import DENSE, FEW, Memory
 
-from streamreasoner.backends.columnar.kernels.joining import derive
+from streamreasoner.backends.columnar.kernels.joining import derive, together
 from streamreasoner.backends.columnar.kernels.records import layout, sorted_groups
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling import settle
@@ -63,7 +63,7 @@ def test_a_group_has_the_members_with_transitions_sorted(data):
         count = len(changes)
         status = derive.apply_deltas(memory.table, memory.values, 0, count, iteration)
         assert status == layout.OK
-        derive.mark_deltas(memory.table)
+        together.mark_deltas(memory.table)
         assert memory.deltas() == changes
         memory.state.column(layout.SCRATCH)[layout.ITERATION_AT] = iteration
         for sort, (arrangement, position) in enumerate(sorts(memory)):
@@ -82,17 +82,12 @@ def sorts(memory):
 
 
 def check_group(memory, sort, place, changes, iteration):
-    """Sort a group and compare it; one that has a fact more than it may have is refused."""
+    """Sort a group and compare it; one for which there is no room is refused."""
     arrangement, position, key = place
     members = memory.members(arrangement, (key,))
     assert bool(members) != sorted_groups.is_empty(memory.table, sort, key)
     row = sorted_groups.group_row(memory.table, sort, key)
     assert row == sorted_groups.group_row(memory.table, sort, key) != 0
-    groups = memory.reserved(layout.SORTED_GROUPS)
-    if members:
-        assert not sorted_groups.sort_group(memory.table, row, len(members) - 1)
-        assert groups[row + layout.SORTED_FIRST] == 0
-    assert sorted_groups.sort_group(memory.table, row, len(members))
     expected, before = [], 0
     for fact in members:
         now = memory.numbers("transition").get(fact, {})
@@ -105,6 +100,17 @@ def check_group(memory, sort, place, changes, iteration):
         if any(was.values()) or (any(now.values()) if own else sum(now.values())):
             expected.append((fact[1][position], not any(was.values()), memory.find(fact)))
             before += any(was.values())
+    groups = memory.reserved(layout.SORTED_GROUPS)
+    top, capacity = memory.scalars[[layout.SORTED_TOP, layout.SORTED_CAPACITY]]
+    if expected:
+        memory.scalars[layout.SORTED_CAPACITY] = top + len(expected) - 1
+        assert not sorted_groups.sort_group(memory.table, row)
+        assert groups[row + layout.SORTED_FIRST] == 0
+    memory.scalars[layout.SORTED_CAPACITY] = capacity
+    assert sorted_groups.sort_group(memory.table, row)
+    assert memory.scalars[layout.SORTED_TOP] == top + len(expected)
+    assert sorted_groups.sort_group(memory.table, row)
+    assert memory.scalars[layout.SORTED_TOP] == top + len(expected)
     first = groups[row + layout.SORTED_FIRST]
     items = memory.reserved(layout.SORTED)[first : first + groups[row + layout.SORTED_COUNT]]
     found = [

@@ -235,13 +235,13 @@ def _drive(table: layout.Int64s, values: layout.Int64s, fact: int, plan: int, si
     if stratum != scalars[layout.STRATUM]:
         if presence(table, fact) == 0:
             return layout.OK
-        return run(table, values, plan, fact, sign, 0, 0)
+        return run(table, values, plan, fact, sign, 0, 0, 0)
     entry = fact + 1
     while entry != 0:
         transition = (units[entry] & layout.TRANSITION_BITS) - 1
         if transition != 0:
             when = words[2 * entry + 2]
-            status = run(table, values, plan, fact, sign * transition, when, 0)
+            status = run(table, values, plan, fact, sign * transition, when, 0, 0)
             if status != layout.OK:
                 return status
         entry = words[2 * entry + 3]

@@ -25,6 +25,18 @@ def operand(table: layout.Int64s, code: int) -> int:
     return int32_column(table[layout.SCRATCH])[layout.SLOTS + code]
 
 
+@inlined
+def bind(table: layout.Int64s, fact: int, rows: layout.Int32s, row: int) -> None:
+    """Bind a fact's arguments to slots, as the row of a plan or of a step says."""
+    words = int32_column(table[layout.ARENA])
+    operands = int32_column(table[layout.OPERANDS])
+    scratch = int32_column(table[layout.SCRATCH])
+    base = 2 * fact + layout.CELLS
+    start = rows[row + layout.STAGE_BINDS]
+    for i in range(start, start + 2 * rows[row + layout.STAGE_BIND_COUNT], 2):
+        scratch[layout.SLOTS + operands[i + 1]] = words[base + operands[i]]
+
+
 @kernel
 def check_conditions(table: layout.Int64s, values: layout.Int64s, at: int, count: int) -> int:
     """Check *count* conditions from *at* on and fill slots; MATCH, NO_MATCH or FAILURE."""

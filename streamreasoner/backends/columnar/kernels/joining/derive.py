@@ -5,8 +5,7 @@ is applied: a match whose delta is still pending is read in its old state, and s
 fact itself in the atoms after the one it drives. The contributions telescope to new - old. Deltas
 of a block, which share matches, are applied as one.
 
-The deltas of cyclic rules, in whose plans groups intersect, are applied together if there are many:
-old is then the state before all of them and new the one after, so each group is sorted once.
+The deltas of cyclic rules, in whose plans groups intersect, are applied together, after all others.
 """
 
 from __future__ import annotations
@@ -23,7 +22,12 @@ from streamreasoner.backends.columnar.kernels.joining.pairs import (
     shares_matches,
 )
 from streamreasoner.backends.columnar.kernels.joining.probe import run_probe
-from streamreasoner.backends.columnar.kernels.loading.log import is_full, make_room
+from streamreasoner.backends.columnar.kernels.joining.together import (
+    after_delta,
+    apply_together,
+    dispatch_row,
+    mark_deltas,
+)
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import arrange
 from streamreasoner.backends.columnar.kernels.records.counter import count_change
@@ -31,8 +35,8 @@ from streamreasoner.backends.columnar.kernels.records.entry import change_of, cl
 from streamreasoner.backends.columnar.kernels.records.pending import flush
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import forget_sorted
-from streamreasoner.backends.columnar.kernels.records.work import is_spent, start_clock
-from streamreasoner.native.addresses import int32_column, int64_column
+from streamreasoner.backends.columnar.kernels.records.work import start_clock
+from streamreasoner.native.addresses import int32_column, int64_column, signed
 from streamreasoner.native.compile import inlined, kernel
 
 _RARE = 16  # a class is rare if it has at most 1/_RARE of the deltas
@@ -106,20 +110,12 @@ def apply_deltas(
             pair = logging and key < 0 and is_pair(table, i, stop)
             lost = deltas[i + 1] & LOW if pair else 0
             status = _apply_one(table, values, fact, lost, iteration)
-        status = _after_delta(table, status)
+        status = after_delta(table, status)
         if status != layout.OK:
             if has_blocks:
                 unlink_blocks(table, start, stop)
             return status
     return layout.OK
-
-
-@inlined
-def _after_delta(table: layout.Int64s, status: int) -> int:
-    """The status after a delta: the log is merged if it is full, and the budget may be spent."""
-    if status == layout.OK and is_full(table):
-        status = make_room(table)
-    return layout.SPENT if status == layout.OK and is_spent(table) else status
 
 
 @inlined
@@ -132,7 +128,7 @@ def _apply_one(
     dispatched = int32_column(table[layout.DISPATCHED])
     if _show(table, fact) != layout.OK or (lost != 0 and _show(table, lost) != layout.OK):
         return layout.FULL
-    row = _dispatch_row(table, fact)
+    row = dispatch_row(table, fact)
     first = dispatch[row + layout.DISPATCH_START]
     status = layout.OK
     for j in range(first, first + dispatch[row + layout.DISPATCH_COUNT]):
@@ -166,7 +162,7 @@ def _apply_block(table: layout.Int64s, values: layout.Int64s, block: int, iterat
     while number != 0 and status == layout.OK:
         status = _show(table, deltas[number - 1] & LOW)
         number = following[number - 1]
-    row = _dispatch_row(table, deltas[block - 1] & LOW)
+    row = dispatch_row(table, deltas[block - 1] & LOW)
     first = dispatch[row + layout.DISPATCH_START]
     key = dispatch[row + layout.DISPATCH_KEY]
     scalars[layout.BLOCK] = block
@@ -222,22 +218,14 @@ def _drive_block(
         if _probed(table, p, leader) == 0:
             return layout.OK
         scalars[layout.SHARED] += 1
-        return run(table, values, plan, leader, 1, iteration, block)
+        return run(table, values, plan, leader, signed(1), iteration, block, signed(0))
     number = block
     while number != 0:
-        status = _drive(table, values, plan, deltas[number - 1] & LOW, iteration, 0)
+        status = _drive(table, values, plan, deltas[number - 1] & LOW, iteration, signed(0))
         if status != layout.OK:
             return status
         number = following[number - 1]
     return layout.OK
-
-
-@inlined
-def _dispatch_row(table: layout.Int64s, fact: int) -> int:
-    """Offset of the row of a fact's class and of the present stratum."""
-    scalars = int64_column(table[layout.SCALARS])
-    kind = int32_column(table[layout.ARENA])[2 * fact] & layout.CLASS_BITS
-    return layout.DISPATCH_WIDTH * (kind * scalars[layout.STRATA] + scalars[layout.STRATUM])
 
 
 @inlined
@@ -254,7 +242,7 @@ def _drive(
         return layout.OK
     sign = change_of(int32_column(table[layout.ARENA])[2 * fact])
     if int32_column(table[layout.PLANS])[p + layout.PLAN_PROBE_HEAD] < 0:
-        return run(table, values, plan, fact, sign, iteration, 0)
+        return run(table, values, plan, fact, sign, iteration, signed(0), signed(0))
     return run_probe(table, p, fact, match, sign, iteration, lost)
 
 
@@ -285,46 +273,6 @@ def derive(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
         mark_deltas(table)
         status = apply_together(table, values, 0, count, iteration)
     return finish(table, status)
-
-
-@kernel
-def mark_deltas(table: layout.Int64s) -> None:
-    """Mark the applied deltas again, to apply those of cyclic rules together."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    deltas = int64_column(table[layout.DELTAS])
-    for i in range(scalars[layout.DELTA_COUNT]):
-        change = deltas[i] >> layout.DELTA_CHANGE_SHIFT
-        words[2 * (deltas[i] & LOW)] |= change << layout.DELTA_SHIFT
-    scalars[layout.CYCLIC_RULES] = layout.TOGETHER
-
-
-@kernel
-def apply_together(
-    table: layout.Int64s, values: layout.Int64s, start: int, stop: int, iteration: int
-) -> int:
-    """Run the plans of cyclic rules that deltas drive, all of which are marked; returns a status.
-
-    Takes the arguments of `apply_deltas`.
-    """
-    words = int32_column(table[layout.ARENA])
-    deltas = int64_column(table[layout.DELTAS])
-    dispatch = int32_column(table[layout.DISPATCH])
-    dispatched = int32_column(table[layout.DISPATCHED])
-    plans = int32_column(table[layout.PLANS])
-    start_clock(table)
-    for i in range(start, stop):
-        fact = deltas[i] & LOW
-        sign = change_of(words[2 * fact])
-        row = _dispatch_row(table, fact)
-        first = dispatch[row + layout.DISPATCH_START]
-        for j in range(first, first + dispatch[row + layout.DISPATCH_COUNT]):
-            if plans[dispatched[j] * layout.PLAN_WIDTH + layout.PLAN_CYCLIC] != 0:
-                status = run(table, values, dispatched[j], fact, sign, iteration, 0)
-                status = _after_delta(table, status)
-                if status != layout.OK:
-                    return status
-    return layout.OK
 
 
 @kernel

@@ -19,8 +19,15 @@ from streamreasoner.backends.columnar.kernels.joining.blocks import (
 from streamreasoner.backends.columnar.kernels.joining.compute import (
     MATCH,
     NO_MATCH,
+    bind,
     check_conditions,
     operand,
+)
+from streamreasoner.backends.columnar.kernels.joining.gather import (
+    begin_matches,
+    gather,
+    next_match,
+    open_reader,
 )
 from streamreasoner.backends.columnar.kernels.joining.intersect import next_common, open_groups
 from streamreasoner.backends.columnar.kernels.records import layout
@@ -29,7 +36,7 @@ from streamreasoner.backends.columnar.kernels.records.counter import size
 from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.fact_record import find
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, push
-from streamreasoner.backends.columnar.kernels.records.sorted_groups import count_lookup
+from streamreasoner.backends.columnar.kernels.records.sorted_groups import count_lookups
 from streamreasoner.backends.columnar.kernels.records.work import account
 from streamreasoner.native.addresses import int32_column, int64_column, signed
 from streamreasoner.native.compile import inlined, kernel
@@ -47,6 +54,7 @@ def run(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one loop, so that its state 
     sign: int,
     iteration: int,
     block: int,
+    opened: int,
 ) -> int:
     """Derive through one plan from one fact's change of a transition; returns a status.
 
@@ -58,6 +66,7 @@ def run(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one loop, so that its state 
         sign: Sign of the change.
         iteration: Iteration of the change.
         block: If a block shares the matches, the number + 1 of its first delta, else 0.
+        opened: 1 if the first step has its first match already, else 0.
     """
     words = int32_column(table[layout.ARENA])
     units = int64_column(table[layout.ARENA])
@@ -84,11 +93,13 @@ def run(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one loop, so that its state 
     first = plans[p + layout.PLAN_STEPS]
     scratch[layout.ITERATION_AT] = iteration
     products[layout.PRODUCT_AT] = sign
-    depth = 0
+    depth = signed(0)
     visits = 1
     firings = 0
     end = FIRST
-    _open(table, first, 0, fact, together)
+    scratch[layout.ENTRY_AT] = _FRESH
+    if opened == 0:
+        _open(table, first, depth, fact, together)
     while depth >= 0:
         visits += 1
         match = scratch[layout.FACT_AT + depth]
@@ -185,9 +196,7 @@ def _bind(
     operands = int32_column(table[layout.OPERANDS])
     scratch = int32_column(table[layout.SCRATCH])
     base = 2 * fact + layout.CELLS
-    start = rows[row + layout.STAGE_BINDS]
-    for i in range(start, start + 2 * rows[row + layout.STAGE_BIND_COUNT], 2):
-        scratch[layout.SLOTS + operands[i + 1]] = words[base + operands[i]]
+    bind(table, fact, rows, row)
     start = rows[row + layout.STAGE_CHECKS]
     for i in range(start, start + 2 * rows[row + layout.STAGE_CHECK_COUNT], 2):
         if scratch[layout.SLOTS + operands[i + 1]] != words[base + operands[i]]:
@@ -216,14 +225,15 @@ def _open(
     if together:
         if kind == layout.PROBE:
             scratch[layout.MEMBER_AT + depth] = 0
-            if steps[s + layout.STEP_GROUP_COUNT] != 0 and open_groups(table, first, depth):
+            if steps[s + layout.STEP_GROUP_COUNT] != 0:
+                _meet(table, first, depth)
                 return
         elif steps[s + layout.STEP_PROBE] != 0:
             intersects = scratch[layout.MEMBER_AT + steps[s + layout.STEP_PROBE] - 1] != 0
             if intersects and scratch[layout.FOUND_AT + depth] != 0:
                 scratch[layout.FACT_AT + depth] = scratch[layout.FOUND_AT + depth]
                 return
-            count_lookup(table, steps[s + layout.STEP_SORT])
+            count_lookups(table, steps[s + layout.STEP_SORT], 1)
     key = steps[s + layout.STEP_KEY]
     key_count = steps[s + layout.STEP_KEY_COUNT]
     for i in range(key_count):
@@ -244,6 +254,15 @@ def _open(
 
 
 @inlined
+def _meet(table: layout.Int64s, first: int, depth: int) -> None:
+    """Find the first match of a step that intersects, by sorted groups or by a reader."""
+    if not open_groups(table, first, depth):
+        open_reader(table, layout.READERS + depth, first, depth)
+        gather(table, layout.READERS + depth, signed(1))
+        begin_matches(table, first, layout.READERS + depth)
+
+
+@inlined
 def _advance(
     table: layout.Int64s,
     first: int,
@@ -260,7 +279,10 @@ def _advance(
     following = 0
     if steps[s + layout.STEP_KIND] == layout.PROBE:
         if together and scratch[layout.MEMBER_AT + depth] != 0:
-            next_common(table, first, depth)
+            if scratch[layout.MEMBER_AT + depth] < 0:
+                next_match(table, ~signed(scratch[layout.MEMBER_AT + depth]))
+            else:
+                next_common(table, first, depth)
             return
         offset = link_offset(table, words[2 * match], steps[s + layout.STEP_TARGET])
         following = words[2 * match + offset]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.joining.compute import operand
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import (
     can_sort,
     group_row,
@@ -23,14 +22,13 @@ from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 _FACT = layout.SORTED_NEW - 1
-_LOOKUPS = 2  # what sorting one member costs
 
 
 @kernel
 def open_groups(  # noqa: C901, PLR0911 - one return for each way in which groups may be
     table: layout.Int64s, first: int, depth: int
 ) -> bool:
-    """Set the first match of a step that intersects; False if its group is to be walked instead.
+    """Set the first match of a step that intersects; False if its groups are not to be sorted.
 
     Args:
         table: The addresses.
@@ -40,12 +38,13 @@ def open_groups(  # noqa: C901, PLR0911 - one return for each way in which group
     steps = int32_column(table[layout.STEPS])
     operands = int32_column(table[layout.OPERANDS])
     scratch = int32_column(table[layout.SCRATCH])
-    groups = int64_column(table[layout.SORTED_GROUPS])
     s = (first + depth) * layout.STEP_WIDTH
     start = steps[s + layout.STEP_GROUPS]
     end = start + layout.STEP_GROUP_WIDTH * steps[s + layout.STEP_GROUP_COUNT]
     scratch[layout.FACT_AT + depth] = 0
     scratch[layout.MEMBER_AT + depth] = 0
+    if int64_column(table[layout.SCALARS])[layout.SORTING] == 0:
+        return False
     sortable = False
     for at in range(start + layout.STEP_GROUP_WIDTH, end, layout.STEP_GROUP_WIDTH):
         sortable |= can_sort(table, operands[at + 1])
@@ -58,50 +57,22 @@ def open_groups(  # noqa: C901, PLR0911 - one return for each way in which group
     if is_short(table, operands[start + 1], key):
         return False
     row = group_row(table, operands[start + 1], key)
-    if row == 0 or not _is_sorted_to_walk(table, row):
+    if row == 0 or not sort_group(table, row):
         return False
     if not _begin(table, first, depth, row):
         return True
-    lookups = groups[row + layout.SORTED_COUNT]
     for at in range(start + layout.STEP_GROUP_WIDTH, end, layout.STEP_GROUP_WIDTH):
         which = operands[at]
         scratch[layout.MEMBER_AT + which] = 0
         if not can_sort(table, operands[at + 1]):
             continue
         row = group_row(table, operands[at + 1], operand(table, operands[at + 2]))
-        if row == 0 or not _is_sorted_to_look_up(table, row, lookups):
+        if row == 0 or not sort_group(table, row):
             continue
         if not _begin(table, first, which, row):
             return True
     next_common(table, first, depth)
     return True
-
-
-@inlined
-def _is_sorted_to_walk(table: layout.Int64s, row: int) -> bool:
-    """Whether the group of a row is sorted; it is when used again, as walking it costs as much."""
-    groups = int64_column(table[layout.SORTED_GROUPS])
-    if groups[row + layout.SORTED_FIRST] != 0:
-        return True
-    if groups[row + layout.SORTED_SPENT] == 0:
-        groups[row + layout.SORTED_SPENT] = 1
-        return False
-    return sort_group(table, row, LOW)
-
-
-@inlined
-def _is_sorted_to_look_up(table: layout.Int64s, row: int, lookups: int) -> bool:
-    """Whether the group of a row is sorted; it is if *lookups* and earlier ones cost as much."""
-    groups = int64_column(table[layout.SORTED_GROUPS])
-    if groups[row + layout.SORTED_FIRST] != 0:
-        return True
-    groups[row + layout.SORTED_SPENT] += lookups
-    longest = groups[row + layout.SORTED_SPENT] // _LOOKUPS
-    # Twice as much each time, so that vain attempts cost no more than the last one.
-    if longest < 2 * groups[row + layout.SORTED_TRIED]:
-        return False
-    groups[row + layout.SORTED_TRIED] = longest
-    return sort_group(table, row, longest)
 
 
 @inlined

@@ -87,7 +87,10 @@ LOG_RECORDS = 54  # int32 by id: the candidate with this value, of the group tha
 LOGGED = 55  # int32 by relation: number + 1 of the lattice whose heads are logged, or 0
 LOG_LATTICES = 56  # int32 rows of LOGGED_WIDTH by lattice
 VALUES = 57  # the address of the table of values
-ADDRESSES = 58
+READER_ROWS = 58  # int32 rows of READER_WIDTH: walks through groups, see `gather`
+READER_MATCHES = 59  # int64 by reader: facts of the step << 32 | facts of the lookup it answers
+CANDIDATES = 60  # int64 pairs: row of a reader << 32 | member, hash of the fact that it leads to
+ADDRESSES = 61
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -128,7 +131,7 @@ SORTED_TOP = 33  # first free item of SORTED
 SORTED_CAPACITY = 34
 SORTED_GROUP_COUNT = 35  # rows of SORTED_GROUPS
 SORTED_GROUP_CAPACITY = 36
-SORTED_CREDIT = 37  # a group of as many facts is sorted at once, a longer one if it pays
+SORTING = 37  # 1 if groups are sorted while deltas are applied together
 SORT_PATIENCE = 38  # lookups after which all groups of a sort without an arrangement are sorted
 SORT_COUNT = 39
 INTERSECTED = 40  # matches found by intersecting, since the start
@@ -150,7 +153,8 @@ LOG_FILLED = 56  # 1 if heads of the iteration to settle next have been merged
 LOGGED_ROWS = 57  # rows that were merged, since the start
 REPLAYED = 58  # logs that could not tell the best values, since the start
 LATTICES = 59  # 1 if some class has candidates
-SCALAR_COUNT = 60
+GATHERED = 60  # matches found by walking groups in turns, since the start
+SCALAR_COUNT = 61
 
 # Records -----------------------------------------------------------------------------------------
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
@@ -207,10 +211,23 @@ SORTED_PLACE = 0  # sort << 32 | id
 SORTED_FIRST = 1  # its first item of SORTED, 0 if it is not sorted
 SORTED_COUNT = 2  # members
 SORTED_BEFORE = 3  # those with a transition before the deltas
-SORTED_SPENT = 4  # lookups of single members, and the credit
-SORTED_TRIED = 5  # the same when it was found too long to be sorted
-SORTED_WIDTH = 6
+SORTED_NEXT = 4  # place of its next item, while all groups of a sort are sorted
+SORTED_WIDTH = 5
 SORTED_NEW = 1 << 31  # of a member: it had no transition before the deltas
+
+# Readers: walks through groups
+READER_DEPTH = 0  # number of the step
+READER_MEMBER = 1  # member to read next, 0 after the last
+READER_COUNT, READER_TAKEN = 2, 3  # matches found, and those that the plan has got
+READER_ARRANGEMENT = 4  # of the group
+READER_VALUE = 5  # word of a member's record that has the value
+READER_ANSWERED = 6  # depth of the lookup
+READER_SORT, READER_RELATION, READER_ARITY = range(7, 10)  # of the facts that are looked up
+READER_PLACE = 10  # where their arguments, in the row, have the value
+READER_FACT, READER_PLAN = 11, 12  # the delta's fact, and the plan that it drives
+READER_CELLS = 13
+READER_WIDTH = 272  # more than MAX_ARITY; not a power of two, which would share lines of a cache
+READERS = 32  # that take turns; further ones are by depth
 
 # How the deltas of cyclic rules are applied
 ONE_BY_ONE, LATER, TOGETHER = range(3)
@@ -373,9 +390,10 @@ ENTRY_AT = 1152
 ITERATION_AT = 1280  # by depth; the first is the iteration at which the delta's transition changes
 PRODUCT_AT = 704  # int64: signs and sizes so far, in the words from 1408 on
 SIZE_AT = 1664
-MEMBER_AT = 1792  # by depth: item of SORTED to look at next; 0 if a PROBE does not intersect
+MEMBER_AT = 1792  # by depth: item of SORTED to look at next, or ~reader; 0 if it is a plain walk
 MEMBER_END = 1920
 FOUND_AT = 2048  # by depth: the fact of a LOOKUP, found by intersecting
 WALKED_AT = 2176  # facts of the walked chain that were found ahead, a ring
 WALKED_ROOM = 512
-SCRATCH_COUNT = WALKED_AT + WALKED_ROOM
+TURN_AT = WALKED_AT + WALKED_ROOM  # rows of the readers whose turn it is
+SCRATCH_COUNT = TURN_AT + READERS

@@ -47,11 +47,11 @@ def is_short(table: layout.Int64s, sort: int, key: int) -> bool:
 
 
 @inlined
-def count_lookup(table: layout.Int64s, sort: int) -> None:
-    """Count a lookup of one fact, for which groups would be sorted if there were more of them."""
+def count_lookups(table: layout.Int64s, sort: int, number: int) -> None:
+    """Count lookups of single facts, for which groups would be sorted if there were more."""
     lookups = int64_column(table[layout.SORT_LOOKUPS])
     if lookups[sort] >= 0:
-        lookups[sort] += 1
+        lookups[sort] += number
 
 
 @kernel
@@ -91,37 +91,29 @@ def group_row(table: layout.Int64s, sort: int, key: int) -> int:
         groups[row + layout.SORTED_FIRST] = 0
         groups[row + layout.SORTED_COUNT] = 0
         groups[row + layout.SORTED_BEFORE] = 0
-        groups[row + layout.SORTED_SPENT] = scalars[layout.SORTED_CREDIT]
-        groups[row + layout.SORTED_TRIED] = 0
     return layout.SORTED_WIDTH * signed(rows[key])
 
 
 @kernel
-def sort_group(table: layout.Int64s, row: int, longest: int) -> bool:
-    """Sort the group of a row, unless it has more than *longest* facts or there is no room.
-
-    Args:
-        table: The addresses.
-        row: Start of the row.
-        longest: The most facts.
-    """
+def sort_group(table: layout.Int64s, row: int) -> bool:
+    """Sort the group of a row, unless it is sorted; False if there is no room."""
     scalars = int64_column(table[layout.SCALARS])
     words = int32_column(table[layout.ARENA])
     items = int64_column(table[layout.SORTED])
     groups = int64_column(table[layout.SORTED_GROUPS])
+    if groups[row + layout.SORTED_FIRST] != 0:
+        return True
     sort = layout.SORT_WIDTH * (groups[row + layout.SORTED_PLACE] >> 32)
     key = groups[row + layout.SORTED_PLACE] & LOW
     arrangement = int32_column(table[layout.SORTS])[sort + layout.SORT_ARRANGEMENT]
     cell = layout.CELLS + int32_column(table[layout.SORTS])[sort + layout.SORT_VALUE]
     fact = int32_column(int64_column(table[layout.INDEXES])[arrangement])[key]
     first = scalars[layout.SORTED_TOP]
-    room = min(longest, scalars[layout.SORTED_CAPACITY] - first)
     top = first
     before = 0
     while fact != 0:
-        if room == 0:
+        if top == scalars[layout.SORTED_CAPACITY]:
             return False
-        room -= 1
         header = words[2 * fact]
         following = words[2 * fact + link_offset(table, header, arrangement)]
         prefetch(table[layout.ARENA] + 8 * following)
@@ -180,9 +172,9 @@ def _sort_all(table: layout.Int64s, sort: int) -> bool:
     for group in range(first_row, end_row, layout.SORTED_WIDTH):
         groups[group + layout.SORTED_FIRST] = end
         end += groups[group + layout.SORTED_COUNT]
-        groups[group + layout.SORTED_TRIED] = groups[group + layout.SORTED_FIRST]
+        groups[group + layout.SORTED_NEXT] = groups[group + layout.SORTED_FIRST]
     for at in range(listed, top, 2):
-        place = items[at] + layout.SORTED_TRIED
+        place = items[at] + layout.SORTED_NEXT
         items[groups[place]] = items[at + 1]
         groups[place] += 1
     for group in range(first_row, end_row, layout.SORTED_WIDTH):
