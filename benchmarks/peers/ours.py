@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from benchmarks.peers.clock import Seconds
     from streamreasoner.engine.epoch import EpochResult
 
-WARM_UP = 2_000
+WARM_UP = 10_000
+"""Rows, enough for the kernels of a large load."""
 
 
 class Driver:
