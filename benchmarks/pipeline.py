@@ -183,7 +183,6 @@ def measure(
             "catch_up": ours["messages_per_second"] / floor["messages_per_second"],
             "catch_up_of_reading": ours["messages_per_second"] / read["messages_per_second"],
             "cpu": ours["cpu_seconds_per_million"] / floor["cpu_seconds_per_million"],
-            "reading_cpu": read["cpu_seconds_per_million"] / ours["cpu_seconds_per_million"],
             "p50": ours["p50_ms"] / floor["p50_ms"],
             "p95": ours["p95_ms"] / floor["p95_ms"],
         },
