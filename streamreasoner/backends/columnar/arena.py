@@ -112,6 +112,7 @@ class Arena:
             layout.TOUCHED_LAST: np.zeros(_SEGMENTS, np.int32),
             layout.ARGUMENTS: builtins.arguments,
             layout.MEMO: builtins.memo,
+            layout.VALUES: builtins.values.table,
             layout.BLOCK_ROWS: blocks.rows(),
             layout.LOG_LATTICES: np.zeros(layout.LOGGED_WIDTH * layout.LOG_LATTICES_MOST, np.int32),
             **gather.columns(),

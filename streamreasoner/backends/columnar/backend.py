@@ -82,7 +82,6 @@ class ColumnarBackend:
         tables = compile_program(plan, self._numbering, dictionary.intern)
         self._state = Arena(tables, self._builtins)
         self._table = self._state.table
-        self._table[layout.VALUES] = values.table.ctypes.data
         self._threads: Threads | None = None
         self._use(plan)
 
@@ -184,7 +183,6 @@ class ColumnarBackend:
     def _work_on(self, state: Arena) -> None:
         """Go on with another state."""
         self._state, self._table, self._threads = state, state.table, None
-        self._table[layout.VALUES] = self._values.table.ctypes.data
 
     def enter(self, stratum: int) -> None:
         """Start a stratum, with the final changes of lower strata as deltas at iteration 0."""

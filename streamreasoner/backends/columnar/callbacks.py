@@ -65,6 +65,7 @@ class Builtins:
         address: Function that kernels call with a code and a number of arguments; it returns a term
             id, 0 or 1 for a test, NO_VALUE or FAILURE; ONCE more if `overflows` has counted it.
         arguments: Term ids, int32 of shape (MAX_ARGUMENTS,), written by kernels.
+        values: The values of terms, which it extends by those of its results.
         memo: What it has returned, int32 of shape (MEMO_ROWS * MEMO_WIDTH,), written by kernels.
         calls: How often kernels have called it.
         overflows: Results without a value because they do not fit 64 bits.
@@ -78,7 +79,7 @@ class Builtins:
         self.calls = 0
         self.overflows = 0
         self._dictionary = dictionary
-        self._values = values
+        self.values = values
         self._result = result
         self._failure: BaseException | None = None
         prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -129,5 +130,5 @@ class Builtins:
         if term is None:
             return layout.NO_VALUE
         identifier = self._dictionary.intern(term)
-        self._values.extend()
+        self.values.extend()
         return identifier

@@ -334,7 +334,7 @@ def compile_program(
 def _logged(plan: ProgramPlan, numbering: Numbering) -> dict[int, NDArray[np.int32]]:
     """The lattices whose groups are the facts of a predicate with one equal argument, of two.
 
-    Strata where the schema decides negation derive at iterations far ahead: there are none.
+    Strata where the schema decides negation are left out: they derive at iterations far ahead.
     """
     logged: dict[int, NDArray[np.int32]] = {}
     for stratum, each in enumerate(plan.strata, start=1):

@@ -1,4 +1,4 @@
-"""What a load is expected to take, and what is said of it."""
+"""What a load is expected to take, and how that is explained."""
 
 from __future__ import annotations
 

@@ -19,9 +19,10 @@ _AHEAD = 16  # rows between prefetching a cache line and reading it
 
 
 @kernel
-def absorb(table: layout.Int64s, values: layout.Int64s) -> int:
+def absorb(table: layout.Int64s) -> int:
     """Include all rows in the best values of their groups; returns a status."""
     scalars = int64_column(table[layout.SCALARS])
+    values = int64_column(table[layout.VALUES])
     rows = int64_column(table[layout.LOG])
     count = scalars[layout.LOG_COUNT]
     start = scalars[layout.LOG_ABSORBED]

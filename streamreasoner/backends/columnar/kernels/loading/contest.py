@@ -30,15 +30,15 @@ _AHEAD = 8  # groups between prefetching a cache line and reading it
 
 
 @kernel
-def contest(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
+def contest(table: layout.Int64s, iteration: int) -> int:
     """Absorb the heads of an iteration; if they are not decided by it, log no more. A status.
 
     All candidates with a multiplicity at this iteration are then touched, to be settled as ever.
     """
     scalars = int64_column(table[layout.SCALARS])
-    status = absorb(table, values)
+    status = absorb(table)
     scalars[layout.LOG_FILLED] = 0
-    if status == layout.OK and (scalars[layout.LOG_REFUSED] != 0 or not _is_decided(table, values)):
+    if status == layout.OK and (scalars[layout.LOG_REFUSED] != 0 or not _is_decided(table)):
         scalars[layout.REPLAYED] += 1
         status = end_log(table)
         if status == layout.OK:
@@ -47,10 +47,11 @@ def contest(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
 
 
 @kernel
-def _is_decided(table: layout.Int64s, values: layout.Int64s) -> bool:
+def _is_decided(table: layout.Int64s) -> bool:
     """Whether each group has a best value that is better than what was subtracted from."""
     scalars = int64_column(table[layout.SCALARS])
     units = int64_column(table[layout.ARENA])
+    values = int64_column(table[layout.VALUES])
     changed = int64_column(table[layout.LOG_CHANGED])
     lattices = int32_column(table[layout.LOG_LATTICES])
     for i in range(scalars[layout.LOG_CHANGED_COUNT]):

@@ -74,7 +74,7 @@ def is_full(table: layout.Int64s) -> bool:
 def make_room(table: layout.Int64s) -> int:
     """Add all rows of the log to records; returns a status."""
     int64_column(table[layout.SCALARS])[layout.LOG_FILLED] = 1
-    status = absorb(table, int64_column(table[layout.VALUES]))
+    status = absorb(table)
     return merge(table) if status == layout.OK else status
 
 

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.loading.absorb import multiplicity_of
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.arrangement import group_units
+from streamreasoner.backends.columnar.kernels.records.arrangement import (
+    group_units,
+    prepend_candidate,
+)
 from streamreasoner.backends.columnar.kernels.records.entry import (
     entry_at,
     journal_with,
@@ -174,18 +177,13 @@ def new_candidate(
 
     Its arguments are at ARRANGED_KEY of SCRATCH.
     """
-    words = int32_column(table[layout.ARENA])
     cells = int32_column(table[layout.SCRATCH])
     kind = classify(table, relation, cells, layout.ARRANGED_KEY)
     header = kind | layout.FRESH
     fact = write_record(table, header, cells, layout.ARRANGED_KEY, iteration, multiplicity)
     if fact != 0:
         journal_with(table, fact, kind, 0)
-        following = words[2 * group + layout.GROUP_FIRST]
-        words[2 * fact + _LINK] = following
-        if following != 0:
-            words[2 * following + _LINK + 1] = fact
-        words[2 * group + layout.GROUP_FIRST] = fact
+        prepend_candidate(table, group, fact, _LINK)
     return fact
 
 

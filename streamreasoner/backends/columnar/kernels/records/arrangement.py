@@ -217,16 +217,24 @@ def enlist(table: layout.Int64s, fact: int) -> int:
     group = ensure_group(table, arrangement, fact, layout.LATTICE_UNITS)
     if group == 0:
         return layout.FULL
-    # Every candidate has the link at the same word, so the first one need not be read.
-    offset = link_offset(table, words[2 * fact], arrangement)
+    prepend_candidate(table, group, fact, link_offset(table, words[2 * fact], arrangement))
+    words[2 * fact] &= ~layout.UNLISTED
+    return layout.OK
+
+
+@inlined
+def prepend_candidate(table: layout.Int64s, group: int, fact: int, offset: int) -> None:
+    """Prepend a candidate, whose link is *offset* words behind its header, to those of its group.
+
+    Every candidate has the link at the same word, so the first one need not be read.
+    """
+    words = int32_column(table[layout.ARENA])
     following = words[2 * group + layout.GROUP_FIRST]
     words[2 * fact + offset] = following
     words[2 * fact + offset + 1] = 0
     if following != 0:
         words[2 * following + offset + 1] = fact
     words[2 * group + layout.GROUP_FIRST] = fact
-    words[2 * fact] &= ~layout.UNLISTED
-    return layout.OK
 
 
 @inlined

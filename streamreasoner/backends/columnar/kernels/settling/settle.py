@@ -102,7 +102,7 @@ def settle(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
     """Update the transition of every touched fact at an iteration; returns a status."""
     status = layout.OK
     if int64_column(table[layout.SCALARS])[layout.LOGGING] != 0:
-        status = contest(table, values, iteration)
+        status = contest(table, iteration)
     if status == layout.OK:
         _settle_touched(table, values, iteration)
         status = settle_groups(table, values, iteration)
