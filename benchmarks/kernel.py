@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import mmap
 import os
 import statistics
 import sys
@@ -35,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
 from benchmarks.driver import Kernel, updates
+from benchmarks.peers import memory
 from streamreasoner.io.formats.ntriples import read
 from streamreasoner.rdf.dictionary import Dictionary
 
@@ -91,7 +91,7 @@ def main() -> int:
         os.sched_setaffinity(0, {min(everywhere)})
         alone.append(load(dictionary, triples, kernel))
         fresh.append(load(dictionary, triples))
-        floors.append(system(lambda: touch(fresh[-1].bytes)))
+        floors.append(system(lambda: memory.touch(fresh[-1].bytes)))
         os.sched_setaffinity(0, everywhere)
         if len(everywhere) > 1:
             together.append(load(dictionary, triples, kernel))
@@ -245,13 +245,6 @@ def row(
         "add_ms": add * 1e3,
         "ratio": delete / add,
     }
-
-
-def touch(size: int) -> None:
-    """Write to every page of as many bytes of fresh memory, private as a state's: huge pages."""
-    with mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
-        memory.madvise(mmap.MADV_HUGEPAGE)
-        np.frombuffer(memory, np.int64, count=size // 8)[:: mmap.PAGESIZE // 8] = 1
 
 
 if __name__ == "__main__":

@@ -18,7 +18,11 @@ AMOUNT = 1 << 30
 
 def hand_out() -> None:
     """Have the host hand out memory, which is free again afterwards."""
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    with mmap.mmap(-1, AMOUNT, flags=flags) as memory:
+    touch(AMOUNT)
+
+
+def touch(size: int) -> None:
+    """Write to every page of as many bytes of fresh memory, private as a state's: huge pages."""
+    with mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         memory.madvise(mmap.MADV_HUGEPAGE)
         np.frombuffer(memory, np.uint8)[:: mmap.PAGESIZE] = 1
