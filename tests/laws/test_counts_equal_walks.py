@@ -8,7 +8,7 @@ from driver import Driver
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracle import evaluate, total
-from strategies import checked
+from strategies import checked, numbers
 from thorough import THOROUGH
 
 from streamreasoner.backends.columnar import backend, parallel
@@ -31,7 +31,7 @@ RULES = (
     "[?x, <urn:p>, ?y] :- e(?x, ?y), f(?y, _) .",
     "[?x, ?p, 1] :- [?x, ?p, _], [_, <urn:p>, _], e(_, _), g(?x) .",
 )
-TERMS = [f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>' for number in range(4)]
+TERMS = numbers(4)
 TERM = st.sampled_from(TERMS)
 FACTS = st.one_of(
     st.tuples(st.sampled_from("ef"), st.tuples(TERM, TERM)),

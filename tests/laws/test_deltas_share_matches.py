@@ -11,13 +11,12 @@ from driver import Driver
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracle import evaluate, total
-from strategies import numbers, programs_of, updates_of
+from strategies import checked, numbers, programs_of, updates_of
 from thorough import THOROUGH
 
 from streamreasoner.backends.columnar import backend, parallel
 from streamreasoner.backends.columnar.kernels.joining import blocks
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.program.checked import check_text
 
 RULES = (
     "p(?x, ?y) :- e(?x, ?y) .",
@@ -36,10 +35,9 @@ RULES = (
     "[?x, ?p, ?y] :- p(?x, ?p), f(?x, ?y) .",
     "p(?x, ?z) :- [?x, ?p, ?y], [?y, ?q, ?w], p(?w, ?z) .",
 )
-INTEGERS = [f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>' for number in range(4)]
-COMPLETE = [(name, (left, right), 1) for name in "ef" for left in INTEGERS for right in INTEGERS]
 INPUT = "@input e/2, f/2, g/2, p/2, q/2, t/3 ."
 TERMS = numbers(4)
+COMPLETE = [(name, (left, right), 1) for name in "ef" for left in TERMS for right in TERMS]
 UPDATES = updates_of("eefgp", TERMS)
 PROGRAMS = programs_of(INPUT, RULES, min_size=4)
 EPOCHS = st.lists(st.tuples(PROGRAMS, st.lists(UPDATES, min_size=1, max_size=2)), max_size=2)
@@ -57,9 +55,7 @@ def test_the_trace_is_that_of_changes_one_by_one(threads):
 
     @settings(max_examples=500 if THOROUGH else 40)
     @given(PROGRAMS, UPDATES, EPOCHS, st.integers(4, 12), st.integers(1, 5))
-    @example(
-        check_text("\n".join((INPUT, RULES[0], RULES[4])), "generated.dl"), COMPLETE, [], 12, 5
-    )
+    @example(checked("\n".join((INPUT, RULES[0], RULES[4]))), COMPLETE, [], 12, 5)
     def law(first, updates, epochs, words, chunk):
         with pytest.MonkeyPatch.context() as sizes:
             sizes.setattr(blocks, "WORDS", words)
