@@ -216,6 +216,8 @@ class Query:
         finally:
             self._watchdog.close()
             self._ahead.close()
+            if self._rows is not None:
+                self._rows.close()
 
     def _on_batch(self, frame: JavaObject, epoch: int) -> None:
         with self._batch:
@@ -292,9 +294,10 @@ class Query:
         except Py4JJavaError:
             raise
         except (Py4JError, TypeError) as error:
-            _log.debug("The plan of a batch cannot be run.", exc_info=error)
+            _log.debug("A batch cannot be read in the driver.", exc_info=error)
             return None
-        _log.debug("Batch %d was read from its plan.", epoch)
+        if batch is not None:
+            _log.debug("Batch %d was read in the driver.", epoch)
         return batch
 
     def _await_commit(self) -> None:

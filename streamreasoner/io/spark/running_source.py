@@ -1,8 +1,8 @@
 """Messages of a running query: of the batch that is planned, and before they are planned.
 
-Few messages of a planned batch are taken from the plan that Spark has made of it. The DataFrame of
-the batch would be planned and run beside it, and its rows be sent by a server of their own
-(docs/decisions/0074-a-small-batch-is-planned-once.md).
+Few messages of a planned batch are read in the driver, from the plan that Spark has made of it. The
+DataFrame of the batch would be planned once more and run as a job, and its rows be sent by a server
+of their own (docs/decisions/0088-few-messages-are-read-without-a-job.md).
 
 For messages that are not planned yet, Spark's data source for the stream is asked what Spark itself
 asks: how far its topics reach, the partitions of a range, and a reader for them. The reader has the
@@ -13,11 +13,13 @@ as reading it, and need clients of its own (docs/decisions/0054-a-backlog-is-rea
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.classic.dataframe import DataFrame
 
+from streamreasoner.io.spark.session import MOST_COLLECTED
 from streamreasoner.io.spark.source import COLUMNS
 
 if TYPE_CHECKING:
@@ -29,14 +31,17 @@ if TYPE_CHECKING:
     from streamreasoner.state.record import Offsets
 
 FEW = 100
-"""Messages that are taken from a plan at most: more are cheaper to convert where they are read."""
+"""Messages that are read in the driver at most: more are cheaper to read and convert in tasks."""
 # Py4J sends bytes as text: rows are split into messages of Arrow of about this size.
 _SENT_BYTES = 4 * 1024 * 1024
-_CONVERTERS = "org.apache.spark.sql.execution.arrow.ArrowConverters$"
+# In UTC, with names that differ, and 32 bits for the offsets of texts.
+_ARROW = ("UTC", True, False)
+# Partitions that are read at a time: a reader mostly waits for the broker.
+_READERS = 4
 
 
 class PlannedRows:
-    """Reads batches of a query as Spark has planned them; only within `foreachBatch`.
+    """Reads batches of a query in the driver, as they are planned; only within `foreachBatch`.
 
     Args:
         spark: The session.
@@ -47,24 +52,74 @@ class PlannedRows:
     """
 
     def __init__(self, spark: SparkSession, query: StreamingQuery) -> None:
-        self._execution = query._jsq.streamingQuery()  # noqa: SLF001 - PySpark exposes no plan
-        self._converters = getattr(getattr(spark._jvm, _CONVERTERS), "MODULE$")  # noqa: SLF001
+        jvm: Any = spark._jvm  # noqa: SLF001 - PySpark exposes no plan
+        packages = jvm.org.apache.spark
+        self._execution = query._jsq.streamingQuery()  # noqa: SLF001
+        self._contexts = getattr(getattr(packages, "TaskContext$"), "MODULE$")
+        self._new_context, self._metrics = packages.TaskContextImpl, packages.executor.TaskMetrics
+        self._properties = jvm.java.util.Properties()
+        self._resources = packages.api.python.PythonUtils.toScalaMap({})
+        self._no_error = jvm.scala.Option.empty()
+        converters = getattr(packages.sql.execution.arrow, "ArrowConverters$")
+        self._converters = getattr(converters, "MODULE$")
+        conf = spark._jsc.sc().conf()  # noqa: SLF001
+        self._most_bytes: int = conf.getSizeAsBytes(MOST_COLLECTED, "0")
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="read-few")
 
     def read(self) -> pa.Table | None:
-        """The messages of the current batch, with the columns of `COLUMNS`; None if it has none.
+        """The messages of the current batch, with the columns of `COLUMNS`.
+
+        Returns:
+            None if it has no message, or more bytes than may be collected.
 
         Raises:
-            PySparkException: They cannot be read.
+            Py4JJavaError, PySparkException: They cannot be read.
         """
-        plan = self._execution.lastExecution().executedPlan()
-        schema, rows = plan.schema(), plan.executeCollectIterator()._2()  # noqa: SLF001 - Scala's name
-        # In UTC, with names that differ, and 32 bits for the offsets of texts.
-        flags = ("UTC", True, False)
-        batches = self._converters.toBatchWithSchemaIterator(rows, schema, FEW, _SENT_BYTES, *flags)
-        tables = []
-        while batches.hasNext():
-            tables.append(pa.ipc.open_stream(batches.next()).read_all())
-        return pa.concat_tables(tables) if tables else None
+        execution = self._execution.lastExecution()
+        rows, schema = execution.toRdd(), execution.executedPlan().schema()
+        read: list[pa.Table] = []
+        parts = self._readers.map(
+            lambda part: self._part(rows, part, schema, read), rows.partitions()
+        )
+        tables = [table for part in parts for table in part]
+        return pa.concat_tables(tables) if tables and not self._exceeds(read) else None
+
+    def close(self) -> None:
+        """Stop reading; for any thread, once no batch runs."""
+        self._readers.shutdown(wait=False, cancel_futures=True)
+
+    def _part(
+        self, rows: JavaObject, part: JavaObject, schema: JavaObject, read: list[pa.Table]
+    ) -> list[pa.Table]:
+        """The messages of one partition, read by this thread as a task would; adds to *read*."""
+        context = self._context(part.index())
+        self._contexts.setTaskContext(context)
+        try:
+            found = self._converters.toBatchWithSchemaIterator(
+                rows.iterator(part, context), schema, FEW, _SENT_BYTES, *_ARROW
+            )
+            tables = []
+            while not self._exceeds(read) and found.hasNext():
+                tables.append(pa.ipc.open_stream(found.next()).read_all())
+                read.append(tables[-1])
+        finally:
+            # What a task registers for its end, failed or not, gives its Kafka client back.
+            context.markTaskCompleted(self._no_error)
+            self._contexts.unset()
+        return tables
+
+    def _exceeds(self, tables: list[pa.Table]) -> bool:
+        size: int = sum(table.nbytes for table in tables)
+        return 0 < self._most_bytes < size
+
+    def _context(self, index: int) -> JavaObject:
+        """What a task has, but for the memory and the metrics of an executor."""
+        stage, attempt, partitions, cpus = 0, 0, 1, 1
+        return self._new_context(
+            *(stage, attempt, index, index, attempt, partitions),
+            *(None, self._properties, None),
+            *(self._metrics.empty(), cpus, self._resources),
+        )
 
 
 class RunningSource:

@@ -22,8 +22,9 @@ MAX_POLL_RECORDS = "max.poll.records"
 _PATIENCE_MS = 600_000
 _CLIENT = {
     "isolation.level": "read_committed",
-    # How long a broker holds an empty fetch, 500 by default: a lower bound on latency.
-    "fetch.max.wait.ms": "5",
+    # How long a broker holds an empty fetch, 500 by default: a lower bound on latency. A client
+    # fetches ahead, and Spark's next request, how far a partition reaches, waits behind that.
+    "fetch.max.wait.ms": "1",
     MAX_POLL_RECORDS: str(MOST_POLLED),
     # The admin client waits for an answer up to the timeout below, even on a half-open connection.
     # Its requests for metadata find that out: they are made at this age, and have 30 seconds.
