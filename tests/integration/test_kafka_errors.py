@@ -22,11 +22,19 @@ from streamreasoner.app import pipeline
 from streamreasoner.config import topic_roles
 from streamreasoner.errors import BrokerError, StreamReasonerError
 from streamreasoner.io.codec.encode import Message
-from streamreasoner.io.kafka.access.rights import DESCRIBE, READ, of_pipeline, of_role, on_topic
+from streamreasoner.io.kafka.access.rights import (
+    DESCRIBE,
+    READ,
+    of_pipeline,
+    of_role,
+    on_topic,
+    on_transactions,
+)
 from streamreasoner.io.kafka.access.roles import Role
 from streamreasoner.io.kafka.access.security import java
 from streamreasoner.io.kafka.answers import Answers
 from streamreasoner.io.kafka.clients import unreachable
+from streamreasoner.io.kafka.sink import Sink
 from streamreasoner.io.kafka.topic_checks import admin_client, check_topics
 from streamreasoner.io.kafka.topics import consume, create_topics, produce_one
 from streamreasoner.io.kafka.topics import produce as send
@@ -221,6 +229,16 @@ def test_a_pipeline_checks_its_rights_on_topics_before_it_starts(case, secure):
     with pytest.raises(BrokerError, match=r"denies .*topics acls run") as caught:
         check_topics(admin, case.kafka, None)
     assert all(str(right) in str(caught.value) for right in rights)
+
+
+def test_a_sink_names_the_right_to_its_transactions(case, secure):
+    """Its producer fails for good, and raises that error once more when it is asked for others."""
+    app_id = case.config.pipeline.app_id
+
+    def start():
+        Sink(case.kafka, app_id, 60).start()
+
+    assert not without(secure, [on_transactions(app_id)], start)
 
 
 @pytest.mark.skipif(not THOROUGH, reason="starts Spark; part of `make test-thorough`")

@@ -10,6 +10,7 @@ process or the next, ends it with `init_transactions`, and then the marker is re
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -249,7 +250,8 @@ class Sink:
         self._failures.append(error)
 
     def _error(self, what: str, error: KafkaException) -> BrokerError:
-        self._producer.poll(0)
+        with suppress(KafkaException):  # a fatal error is raised once more
+            self._producer.poll(0)
         # The first failure is the cause; what follows says that the transaction has failed.
         cause = self._failures[0] if self._failures else error.args[0]
         # Kafka fences a transaction that it ends, like one that another process ends.
