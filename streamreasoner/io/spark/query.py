@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from weakref import WeakMethod
 
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.errors import ArithmeticException, PySparkException, StreamingQueryException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql.classic.dataframe import DataFrame
 
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.5
 _COMMIT_SECONDS = 10.0
-# Raised for a Kafka timestamp that does not fit Spark's.
 _TOO_LARGE = session.MOST_COLLECTED
+# Raised for a Kafka timestamp that does not fit Spark's.
 _TIME_TOO_LARGE = "java.lang.ArithmeticException"
 _LOGIN = "Check mechanism, username and password in kafka.security."
 _CERTIFICATE = """\
@@ -273,7 +273,7 @@ class Query:
                     f"Batch {epoch} does not fit memory: its messages are longer than those "
                     "before. The next start plans it anew, with fewer messages."
                 ) from None
-            if _TIME_TOO_LARGE not in str(error):
+            if not isinstance(error, ArithmeticException) and _TIME_TOO_LARGE not in str(error):
                 raise
         _log.warning(
             "Batch %d has a message whose Kafka timestamp is too large for Spark; reading it "
