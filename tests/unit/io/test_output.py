@@ -15,6 +15,7 @@ from streamreasoner.engine.updates import Changes
 from streamreasoner.io.codec.encode import ChangeEncoder, decode_changes, encode_updates
 from streamreasoner.io.codec.violations import encode_violations
 from streamreasoner.io.formats.registry import JSON
+from streamreasoner.io.formats.writing.writer import Writer
 from streamreasoner.program.checked import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import to_ntriples
@@ -100,6 +101,27 @@ def test_updates_are_input(diff):
     assert json.loads(outgoing.values[0]) == {
         "s": "<http://e/s>", "p": "<http://e/p>", "o": '"x"', "diff": diff,
     }  # fmt: skip
+
+
+def joined(texts, writer):
+    """The messages of texts that are far from the limit of bytes, one at a time."""
+    for start in range(0, len(texts), writer.most):
+        some = [text.encode() for text in texts[start : start + writer.most]]
+        yield writer.opening + writer.between.join(some) + writer.closing
+
+
+@given(
+    st.lists(st.text(max_size=4), max_size=9),
+    st.integers(0, 3),
+    st.integers(1, 4),
+    st.tuples(*[st.binary(max_size=2)] * 3),
+)
+def test_messages_have_as_many_texts_as_they_may(texts, first, most, around):
+    """One or several in each, whatever is around and between them, also in a slice of an array."""
+    opening, between, closing = around
+    kind = Writer(None, opening=opening, between=between, closing=closing, most=most)
+    column = pa.array(texts, pa.large_string()).slice(first)
+    assert list(kind.messages(column)) == list(joined(texts[first:], kind))
 
 
 def test_order_does_not_depend_on_the_engine():

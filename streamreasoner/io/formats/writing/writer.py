@@ -98,9 +98,18 @@ class Writer:
         """
         if not len(texts):
             return
-        nothing, between = (pa.scalar(each, pa.large_binary()) for each in (b"", self.between))
+        texts = texts.cast(pa.large_binary())
+        nothing, opening, between, closing = (
+            pa.scalar(each, pa.large_binary())
+            for each in (b"", self.opening, self.between, self.closing)
+        )
+        if self.most == 1:
+            if self.opening or self.closing:
+                texts = pc.binary_join_element_wise(opening, texts, closing, nothing)
+            yield from texts.to_pylist()
+            return
         # One text after another, each with its separator: a message is a slice of the buffer.
-        joined = pc.binary_join_element_wise(texts.cast(pa.large_binary()), nothing, between)
+        joined = pc.binary_join_element_wise(texts, nothing, between)
         _, offsets, data = joined.buffers()
         ends = np.frombuffer(offsets, np.int64, len(joined) + 1, 8 * joined.offset)
         content = memoryview(data)
