@@ -86,7 +86,7 @@ def measure(
 ) -> dict[str, Any]:
     """First the load, then the rounds, in which the three ways take turns."""
     create_input(servers)
-    config = configure(directory, servers, NAME)
+    config = configure(directory, servers, NAME, NAME)
     configs = {"without": config}
     for way in ("idle", "asked"):
         configs[way] = directory / f"{way}.toml"
