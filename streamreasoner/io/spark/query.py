@@ -97,7 +97,10 @@ class Pace(Protocol):
 
     @property
     def is_steady(self) -> bool:
-        """Whether the batches no longer grow."""
+        """Whether batches no longer grow."""
+
+    def holding(self, messages: int, size: int) -> Self:
+        """The pace while a batch of this many messages and bytes runs."""
 
     def after(self, messages: int, size: int, seconds: float) -> Self:
         """The pace after a batch of this many messages, bytes and seconds."""
@@ -241,15 +244,19 @@ class Query:
         batch = self._read(frame, epoch)
         self._observer.batch_started(epoch, len(batch))
         self._observer.stage("read", time.perf_counter() - start)
+        nbytes = batch.nbytes
+        held = self._pace.holding(len(batch), nbytes)
+        if held.is_steady:
+            self._pace = held
         # A batch that was read ahead has kept its limit.
         self._set_limit()
-        if self._query is not None and self._pace.is_steady:
+        if self._query is not None and held.is_steady:
             self._ahead.begin(self._query, self._runner.range(epoch), self._limit.messages)
         self._runner.run(batch, epoch, keep_alive)
         seconds = time.perf_counter() - start
-        self._pace = self._pace.after(len(batch), batch.nbytes, seconds)
+        self._pace = self._pace.after(len(batch), nbytes, seconds)
         self._set_limit()
-        self._observer.paced(batch.nbytes, self._limit.messages)
+        self._observer.paced(nbytes, self._limit.messages)
         self._observer.batch_finished(epoch, seconds)
 
     def _set_limit(self) -> None:

@@ -35,7 +35,8 @@ class BatchLimit:
         target: Seconds that a batch should take.
         first: Messages in the first batch; slowness alone never lowers the limit below it.
         messages: Most messages in the next batch.
-        is_steady: Whether the batches no longer grow: the last one had more than half as many.
+        is_steady: Whether batches no longer grow: the next one has less than twice as many as the
+            last one, however little time that takes.
     """
 
     most: int
@@ -62,6 +63,19 @@ class BatchLimit:
         """The same with a next batch of at most this many messages."""
         return replace(self, messages=min(self.messages, messages))
 
+    def holding(self, messages: int, size: int) -> BatchLimit:
+        """What is known of the next batch while one runs, whatever time that takes.
+
+        Args:
+            messages: Messages in the batch; none tell nothing.
+            size: Their bytes.
+        """
+        if messages == 0:
+            return self
+        most = self._most_after(messages, size)
+        is_steady = self.is_steady or most < 2 * messages
+        return replace(self, messages=min(self.messages, most), is_steady=is_steady)
+
     def after(self, messages: int, size: int, seconds: float) -> BatchLimit:
         """The limit of the next batch.
 
@@ -78,10 +92,13 @@ class BatchLimit:
             limit = min(self.messages, max(self.first, in_time))
         else:
             limit = max(self.messages, in_time)
-        if size > 0:
-            limit = min(limit, messages * self.max_bytes / size)
-        following = max(1, min(self.most, int(limit)))
+        following = max(1, min(int(limit), self._most_after(messages, size)))
         return replace(self, messages=following, is_steady=following < 2 * messages)
+
+    def _most_after(self, messages: int, size: int) -> int:
+        """How many messages fit, if they are as long as these."""
+        fitting = int(messages * self.max_bytes / size) if size > 0 else self.most
+        return max(1, min(self.most, fitting))
 
 
 def default_max_bytes() -> int:
