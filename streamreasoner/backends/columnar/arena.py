@@ -28,6 +28,7 @@ _LEAST_ENTRY = 16  # bytes of an entry, and of a group with a key
 _FIRST_TABLE_SIZE = 1 << 12
 _SORTED_SHARE = 8  # sorted groups have at most this share of the memory
 _LOG_SHARE = 64  # the log of a load, and its rows by group, have at most this share of the memory
+_TARGET_SHARE = 128  # the targets of a load have at most this share of the memory; so have places
 LARGE_EPOCH = 1 << 20
 """Journaled facts from which an epoch returns memory."""
 KEPT_BYTES = UNIT_BYTES * LARGE_EPOCH
@@ -44,6 +45,7 @@ _CONTINUED = (
     layout.SHARED,
     layout.LOGGED_ROWS,
     layout.REPLAYED,
+    layout.TARGETED,
 )
 _SEGMENTS = 1 << (31 - layout.SEGMENT_BITS)
 
@@ -79,6 +81,7 @@ class Arena:
         entries = reservable(_LEAST_ENTRY, at_most=_ID_LIMIT)
         members = reservable(UNIT_BYTES * _SORTED_SHARE, at_most=_ID_LIMIT)
         log = log_rows()
+        targets = reservable(4 * _TARGET_SHARE, at_most=_ID_LIMIT)
         self._reserved = {
             layout.ARENA: ReservedColumn(np.int64, units, huge_pages=True),
             layout.FACT_TABLE: ReservedColumn(np.int64, 4 * facts, huge_pages=True),
@@ -99,6 +102,8 @@ class Arena:
             layout.LOG_GATHERED: ReservedColumn(np.int64, layout.LOG_WIDTH * log, huge_pages=True),
             layout.LOG_GROUPS: ReservedColumn(np.int64, facts),
             layout.LOG_CHANGED: ReservedColumn(np.int64, facts),
+            layout.TARGETS: ReservedColumn(np.int32, targets, huge_pages=True),
+            layout.TARGET_PLACES: ReservedColumn(np.int32, targets),
             layout.LOG_RECORDS: ReservedColumn(np.int32, reservable(4, at_most=_ID_LIMIT)),
         }
         self._indexes: dict[int, ReservedColumn] = {}
@@ -136,6 +141,7 @@ class Arena:
         self.scalars[layout.SORTED_CAPACITY] = members
         self.scalars[layout.SORTED_GROUP_CAPACITY] = members
         self.scalars[layout.LOG_LIMIT] = log
+        self.scalars[layout.TARGET_LIMIT] = targets
         self.install(tables)
 
     def install(self, tables: ProgramTables) -> None:
@@ -237,6 +243,8 @@ class Arena:
             layout.LOG_GATHERED,
             layout.LOG_GROUPS,
             layout.LOG_CHANGED,
+            layout.TARGETS,
+            layout.TARGET_PLACES,
             layout.FACT_TABLE + int(idle),
         ):
             self._reserved[column].shrink(KEPT_BYTES)

@@ -19,7 +19,7 @@ from streamreasoner.backends.columnar.compiler import Numbering, compile_program
 from streamreasoner.backends.columnar.intersections import postpone
 from streamreasoner.backends.columnar.kernels.epoch import journal, recompute, relocate
 from streamreasoner.backends.columnar.kernels.joining import derive
-from streamreasoner.backends.columnar.kernels.loading import log
+from streamreasoner.backends.columnar.kernels.loading import log, targets
 from streamreasoner.backends.columnar.kernels.records import (
     fact_record,
     layout,
@@ -191,8 +191,15 @@ class ColumnarBackend:
         scalars = self._state.scalars
         lattices = self._state.tables.logged.get(stratum)
         was_empty = self._former is not None or scalars[layout.TRACE_ROWS] == 0
-        if lattices is not None and was_empty and scalars[layout.JOURNALED_FACTS] >= LOGGED:
-            self._logged |= log.begin(self._table, lattices)
+        if (
+            lattices is not None
+            and was_empty
+            and scalars[layout.JOURNALED_FACTS] >= LOGGED
+            and log.begin(self._table, lattices)
+        ):
+            self._logged = True
+            plans = self._state.tables.targeted[stratum]
+            targets.collect(self._table, plans, len(self._dictionary))
 
     def reduce(self, reduction: Reduction) -> None:
         """Replace the results of changed groups of a reduction; touches heads at iteration 1."""

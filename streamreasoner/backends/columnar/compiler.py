@@ -30,7 +30,7 @@ from streamreasoner.plan.program_change import ProgramChange
 from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -108,6 +108,7 @@ class ProgramTables:
         drivers: Of a rule to evaluate in full: number of each of its plans, with the classes of the
             facts that drive the plan.
         logged: By stratum, the lattices whose heads a load can log, for `log.begin`.
+        targeted: By the same strata, the plans whose heads have targets, for `targets.collect`.
     """
 
     columns: dict[int, NDArray[np.int32] | NDArray[np.int64]]
@@ -124,6 +125,7 @@ class ProgramTables:
     sorts: int
     drivers: dict[FullEvaluation, list[tuple[int, list[int]]]]
     logged: dict[int, NDArray[np.int32]]
+    targeted: dict[int, NDArray[np.int32]]
 
     def for_empty_state(self) -> ProgramTables:
         """The same program for another state, which has no facts yet."""
@@ -313,6 +315,9 @@ def compile_program(
         )
     )
     columns[layout.OPERANDS] = _int32(operands.values)
+    logged = _logged(plan, numbering)
+    strata = [s for s, _ in plans]
+    targeted = {s: _targeted(columns, strata, s, rows) for s, rows in logged.items()}
     return ProgramTables(
         columns=columns,
         strata=len(plan.strata) + 1,
@@ -327,7 +332,8 @@ def compile_program(
         cyclic=frozenset(s for (s, _), each in zip(plans, cyclic, strict=False) if each),
         sorts=len(intersections.sorts),
         drivers={each: drivers(each.rule) for each in change.evaluations},
-        logged=_logged(plan, numbering),
+        logged=logged,
+        targeted=targeted,
     )
 
 
@@ -354,6 +360,40 @@ def _logged(plan: ProgramPlan, numbering: Numbering) -> dict[int, NDArray[np.int
         if rows and each.guarded is None:
             logged[stratum] = np.array(rows[: layout.LOG_LATTICES_MOST], np.int32).reshape(-1)
     return logged
+
+
+def _targeted(
+    columns: Mapping[int, NDArray[np.int32] | NDArray[np.int64]],
+    strata: Sequence[int],
+    stratum: int,
+    lattices: NDArray[np.int32],
+) -> NDArray[np.int32]:
+    """The plans of a stratum whose heads have targets; numbers these plans.
+
+    They only probe a group of facts of lower strata, which have the key of the head, but not its
+    value.
+    """
+    classes = columns[layout.CLASSES].reshape(-1, layout.CLASS_WIDTH)
+    links = columns[layout.LINK_OFFSETS].reshape(len(classes), -1)
+    plans = columns[layout.PLANS].reshape(-1, layout.PLAN_WIDTH)
+    operands = columns[layout.OPERANDS]
+    values = {
+        row[layout.LOGGED_RELATION]: row[layout.LOGGED_VALUE]
+        for row in lattices.reshape(-1, layout.LOGGED_WIDTH).tolist()
+    }
+    found: list[int] = []
+    for number, plan in enumerate(plans[: len(strata)]):
+        head, relation = plan[layout.PLAN_PROBE_HEAD], plan[layout.PLAN_HEAD_RELATION]
+        if strata[number] != stratum or head < 0 or relation not in values:
+            continue
+        value = values[relation]
+        members = links[:, plan[layout.PLAN_PROBE] - 1] >= 0
+        if (classes[members, layout.CLASS_STRATUM] < stratum).all() and operands[
+            head + value
+        ] < layout.MAX_ARITY <= operands[head + 1 - value]:
+            found.append(number)
+            plan[layout.PLAN_TARGETS] = len(found)
+    return np.array(found, np.int32)
 
 
 def _unused_work(size: int) -> NDArray[np.int64]:
@@ -406,6 +446,7 @@ def _plans(
             operands.add(x for pair in fragment.kept for x in pair),
             len(fragment.kept),
             int(cyclic[i]),
+            0,
         ]
         step_rows.extend(
             [

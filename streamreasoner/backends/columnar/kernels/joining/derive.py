@@ -28,6 +28,7 @@ from streamreasoner.backends.columnar.kernels.joining.together import (
     dispatch_row,
     mark_deltas,
 )
+from streamreasoner.backends.columnar.kernels.loading.targets import has_targets, log_targets
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import arrange
 from streamreasoner.backends.columnar.kernels.records.counter import count_change
@@ -237,10 +238,12 @@ def _drive(
     If a fact is lost, it is that of a pair whose matches the plan shares.
     """
     p = plan * layout.PLAN_WIDTH
+    sign = change_of(int32_column(table[layout.ARENA])[2 * fact])
+    if has_targets(table, p, fact, iteration):
+        return log_targets(table, p, fact, sign, iteration, lost)
     match = _probed(table, p, fact)
     if match == 0:
         return layout.OK
-    sign = change_of(int32_column(table[layout.ARENA])[2 * fact])
     if int32_column(table[layout.PLANS])[p + layout.PLAN_PROBE_HEAD] < 0:
         return run(table, values, plan, fact, sign, iteration, signed(0), signed(0))
     return run_probe(table, p, fact, match, sign, iteration, lost)

@@ -134,3 +134,4 @@ def _stop(table: layout.Int64s) -> None:
     scalars[layout.LOG_CHANGED_COUNT] = 0
     scalars[layout.LOG_REFUSED] = 0
     scalars[layout.LOG_FILLED] = 0
+    scalars[layout.TARGET_STRIDE] = 0

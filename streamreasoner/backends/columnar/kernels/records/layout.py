@@ -90,7 +90,9 @@ VALUES = 57  # the address of the table of values
 READER_ROWS = 58  # int32 rows of READER_WIDTH: walks through groups, see `gather`
 READER_MATCHES = 59  # int64 by reader: facts of the step << 32 | facts of the lookup it answers
 CANDIDATES = 60  # int64 pairs: row of a reader << 32 | member, hash of the fact that it leads to
-ADDRESSES = 61
+TARGETS = 61  # int32: keys of heads, by plan and group, see `targets`
+TARGET_PLACES = 62  # int32 by plan and id + 1: where in TARGETS those of the group end
+ADDRESSES = 63
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -154,7 +156,10 @@ LOGGED_ROWS = 57  # rows that were merged, since the start
 REPLAYED = 58  # logs that could not tell the best values, since the start
 LATTICES = 59  # 1 if some class has candidates
 GATHERED = 60  # matches found by walking groups in turns, since the start
-SCALAR_COUNT = 61
+TARGET_STRIDE = 61  # length of TARGET_PLACES for each plan, 0 if there are no targets
+TARGET_LIMIT = 62  # items that TARGETS and TARGET_PLACES have room for
+TARGETED = 63  # heads logged from targets, since the start
+SCALAR_COUNT = 64
 
 # Records -----------------------------------------------------------------------------------------
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
@@ -316,7 +321,8 @@ PLAN_WORK = 15  # place of its rule in WORK
 # head (~id, an argument, or MAX_ARITY where a match decides) and (slot, position) of the latter.
 PLAN_SHARED, PLAN_SHARED_HEAD, PLAN_KEPT, PLAN_KEPT_COUNT = range(16, 20)
 PLAN_CYCLIC = 20  # 1 if a step of a plan of its rule can intersect
-PLAN_WIDTH = 21
+PLAN_TARGETS = 21  # number + 1 of its targets in its stratum, see `targets`, or 0
+PLAN_WIDTH = 22
 
 # By class and stratum: the plans that its facts drive, and the argument + 1 on which the facts of a
 # block agree, or 0.

@@ -1,0 +1,166 @@
+"""Targets: the keys of a plan's heads, by group. Invariant: a walk of the group would find them.
+
+Once the deltas of iteration 0 have been applied, facts of lower strata do not change in a stratum.
+A plan that probes a group of them, and takes the key of its head from the match, derives for the
+same keys whenever a winner drives it. These keys are collected by a counting sort at the start of a
+load. The plan then reads 4 bytes for a match, which lie in a row, instead of a record.
+"""
+
+from __future__ import annotations
+
+from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records.arrangement import link_offset
+from streamreasoner.backends.columnar.kernels.records.pending import value_argument
+from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.records.work import account
+from streamreasoner.native.addresses import int32_column, int64_column
+from streamreasoner.native.compile import inlined, kernel
+
+_SPARSE = 4  # there are no targets for more ids than this for each delta
+
+
+@kernel
+def collect(table: layout.Int64s, plans: layout.Int32s, ids: int) -> None:
+    """Collect the targets of plans at the start of a stratum, if there is room for them.
+
+    Args:
+        table: The addresses, of a state that was empty before the epoch: the deltas are all facts
+            of lower strata that are present.
+        plans: The plans, int32 of shape (n,), in the order of PLAN_TARGETS.
+        ids: A number above all ids.
+    """
+    scalars = int64_column(table[layout.SCALARS])
+    count = scalars[layout.DELTA_COUNT]
+    stride = ids + 2
+    room = scalars[layout.TARGET_LIMIT]
+    if len(plans) * max(count, stride) > room or stride > _SPARSE * count:
+        return
+    places = int32_column(table[layout.TARGET_PLACES])
+    first = 0
+    for number in range(len(plans)):
+        p = plans[number] * layout.PLAN_WIDTH
+        start = number * stride
+        for i in range(start, start + stride):
+            places[i] = 0
+        _count_members(table, p, start)
+        for i in range(start, start + stride):
+            first += places[i]
+            places[i] = first
+        _fill(table, p, start)
+    scalars[layout.TARGET_STRIDE] = stride
+
+
+@inlined
+def has_targets(table: layout.Int64s, p: int, fact: int, iteration: int) -> bool:
+    """Whether the plan whose row starts at *p* has targets, and the log has room for its heads."""
+    number = int32_column(table[layout.PLANS])[p + layout.PLAN_TARGETS]
+    scalars = int64_column(table[layout.SCALARS])
+    if number == 0 or scalars[layout.TARGET_STRIDE] == 0:
+        return False
+    key = _probed_key(table, p, fact)
+    # A term that was computed meanwhile is in no fact of a lower stratum.
+    if key + 2 >= scalars[layout.TARGET_STRIDE] or not 0 < iteration < layout.LOG_ITERATIONS - 1:
+        return False
+    places = int32_column(table[layout.TARGET_PLACES])
+    place = (number - 1) * scalars[layout.TARGET_STRIDE] + key
+    room = scalars[layout.LOG_LIMIT] - scalars[layout.LOG_COUNT]
+    return bool(places[place + 1] - places[place] <= room)
+
+
+@kernel
+def log_targets(
+    table: layout.Int64s, p: int, fact: int, sign: int, iteration: int, lost: int
+) -> int:
+    """Log the heads that `run_probe` would derive, with the same arguments; returns OK."""
+    scalars = int64_column(table[layout.SCALARS])
+    words = int32_column(table[layout.ARENA])
+    plans = int32_column(table[layout.PLANS])
+    targets = int32_column(table[layout.TARGETS])
+    places = int32_column(table[layout.TARGET_PLACES])
+    rows = int64_column(table[layout.LOG])
+    place = (plans[p + layout.PLAN_TARGETS] - 1) * scalars[layout.TARGET_STRIDE]
+    place += _probed_key(table, p, fact)
+    first, end = places[place], places[place + 1]
+    relation = plans[p + layout.PLAN_HEAD_RELATION]
+    argument = plans[p + layout.PLAN_PROBE_HEAD] + value_argument(table, relation)
+    operand = int32_column(table[layout.OPERANDS])[argument]
+    value = ~operand if operand < 0 else words[2 * fact + layout.CELLS + operand]
+    subtracted = 0
+    if lost != 0:
+        before = ~operand if operand < 0 else words[2 * lost + layout.CELLS + operand]
+        subtracted = before + 1
+    multiplicity = sign * plans[p + layout.PLAN_SIGN]
+    firings = (end - first) * abs(multiplicity)
+    account(table, p, end - first, firings if lost == 0 else 2 * firings)
+    if value + 1 == subtracted:
+        return layout.OK  # the heads are the same fact
+    added = value << 32
+    number = int32_column(table[layout.LOGGED])[relation] - 1
+    second = (
+        (subtracted << 32)
+        | ((iteration + 1) << layout.LOG_ITERATION_SHIFT)
+        | (number << layout.LOG_LATTICE_SHIFT)
+        | (multiplicity & (2 * layout.LOG_MULTIPLICITY - 1))
+    )
+    row = layout.LOG_WIDTH * scalars[layout.LOG_COUNT]
+    for i in range(first, end):
+        rows[row] = added | targets[i]
+        rows[row + 1] = second
+        row += layout.LOG_WIDTH
+    scalars[layout.LOG_COUNT] += end - first
+    scalars[layout.TARGETED] += end - first
+    return layout.OK
+
+
+@inlined
+def _probed_key(table: layout.Int64s, p: int, fact: int) -> int:
+    """The key of the group that the plan whose row starts at *p* probes for a fact."""
+    key = int32_column(table[layout.PLANS])[p + layout.PLAN_PROBE_KEY]
+    return ~key if key < 0 else int32_column(table[layout.ARENA])[2 * fact + layout.CELLS + key]
+
+
+@inlined
+def _key_cell(table: layout.Int64s, arrangement: int) -> int:
+    """The word of a record with the key of an arrangement of one argument."""
+    row = layout.ARRANGEMENT_WIDTH * arrangement
+    operands = int32_column(table[layout.OPERANDS])
+    return layout.CELLS + operands[int32_column(table[layout.ARRANGEMENTS])[row]]
+
+
+@kernel
+def _count_members(table: layout.Int64s, p: int, start: int) -> None:
+    """Count the deltas by the group that the plan whose row starts at *p* probes.
+
+    The size of a group is two places behind its own, so that its place is the start of the group
+    while targets are written, and the end afterwards.
+    """
+    words = int32_column(table[layout.ARENA])
+    deltas = int64_column(table[layout.DELTAS])
+    places = int32_column(table[layout.TARGET_PLACES])
+    arrangement = int32_column(table[layout.PLANS])[p + layout.PLAN_PROBE] - 1
+    cell = _key_cell(table, arrangement)
+    for i in range(int64_column(table[layout.SCALARS])[layout.DELTA_COUNT]):
+        fact = deltas[i] & LOW
+        if link_offset(table, words[2 * fact], arrangement) >= 0:
+            places[start + words[2 * fact + cell] + 2] += 1
+
+
+@kernel
+def _fill(table: layout.Int64s, p: int, start: int) -> None:
+    """Write the targets of the plan whose row starts at *p*, each behind those of its group."""
+    words = int32_column(table[layout.ARENA])
+    deltas = int64_column(table[layout.DELTAS])
+    plans = int32_column(table[layout.PLANS])
+    targets = int32_column(table[layout.TARGETS])
+    places = int32_column(table[layout.TARGET_PLACES])
+    arrangement = plans[p + layout.PLAN_PROBE] - 1
+    cell = _key_cell(table, arrangement)
+    key = plans[p + layout.PLAN_PROBE_HEAD] + 1
+    key -= value_argument(table, plans[p + layout.PLAN_HEAD_RELATION])
+    target = layout.CELLS + int32_column(table[layout.OPERANDS])[key] - layout.MAX_ARITY
+    for i in range(int64_column(table[layout.SCALARS])[layout.DELTA_COUNT]):
+        fact = deltas[i] & LOW
+        if link_offset(table, words[2 * fact], arrangement) >= 0:
+            place = start + words[2 * fact + cell] + 1
+            targets[places[place]] = words[2 * fact + target]
+            places[place] += 1
