@@ -809,12 +809,12 @@ def _in_spark(
     tables.verify()
     files.check(session.spark, place)
     files.discard(session.spark, place, config.state.spark_void)
-    dictionary = DistributedDictionary(session.spark, f"{place}/terms")
+    # The memory that a state in the driver would have had.
+    memory = Limit(config.pipeline.max_state_bytes).value
+    dictionary = DistributedDictionary(session.spark, f"{place}/terms", memory=memory)
     dictionary.resume(config.state.tables / TERMS)
 
     def backend(plan: ProgramPlan) -> Backend:
-        # The memory that a state in the driver would have had.
-        memory = Limit(config.pipeline.max_state_bytes).value
         resumed = SparkBackend(session.spark, place, plan, dictionary, memory=memory)
         resumed.resume(config.state.tables / TRACE, point.before)
         return resumed

@@ -42,7 +42,7 @@ def test_ids_are_those_of_a_dictionary_in_memory(spark, tmp_path, monkeypatch):
         terms = generator.choices(TERMS, k=12)
         assert table.encode(column(terms)).tolist() == memory.encode(column(terms)).tolist()
         assert len(table) == len(memory)
-        table.settle()
+        table.settle(column(terms[:1]))
         ids = [generator.randrange(len(memory)) for _ in range(9)]
         assert table.decode(ids).to_pylist() == memory.decode(ids).to_pylist()
         term = generator.choice(TERMS)
@@ -51,6 +51,31 @@ def test_ids_are_those_of_a_dictionary_in_memory(spark, tmp_path, monkeypatch):
     assert invalid.tolist() == [memory.intern(TERMS[0]), -1, -1]
     frame = {row.id: row.term for row in table.frame().collect()}
     assert frame == dict(enumerate(memory.terms(0, len(memory)).to_pylist()))
+
+
+def test_terms_that_are_kept_need_no_table(spark, tmp_path, monkeypatch):
+    """Evicting terms keeps some in the driver, so the next epoch does not look them up."""
+    monkeypatch.setattr(distributed, "REMEMBERED", 4)
+    # 8 KiB are the memory of 8 terms.
+    table = DistributedDictionary(spark, f"file:{tmp_path}/index", memory=8 * 1024)
+    looked_up = []
+    find = distributed.TermTable.find
+    monkeypatch.setattr(
+        distributed.TermTable,
+        "find",
+        lambda self, terms: looked_up.extend(terms) or find(self, terms),
+    )
+    table.encode(column(TERMS[:20]))
+    kept = column([TERMS[9], TERMS[3], TERMS[9]])
+    for _ in range(2):  # the terms of an epoch are moved after the one that follows
+        table.settle(kept)
+    looked_up.clear()
+
+    assert table.encode(kept).tolist() == [9, 3, 9]
+    assert table.decode([3, 9]).to_pylist() == [TERMS[3], TERMS[9]]
+    assert not looked_up
+    assert table.encode(column(TERMS[:20])).tolist() == list(range(20))
+    assert set(looked_up) == set(TERMS[:20]) - {TERMS[3], TERMS[9]}
 
 
 def test_ids_run_out_after_as_many_terms_as_in_memory(spark, tmp_path, monkeypatch):
@@ -75,7 +100,7 @@ def test_a_new_process_takes_up_what_is_stored(spark, tmp_path, monkeypatch):
         table.resume(path)
         assert len(table) == known
         assert table.encode(column(TERMS)).tolist()[:known] == list(range(known))
-        table.settle()
+        table.settle(column([]))
 
     other = Dictionary()
     other.encode(column(reversed(TERMS)))

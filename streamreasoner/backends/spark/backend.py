@@ -104,9 +104,8 @@ class SparkBackend:
         self._reading = StateReader(self._runner, self._state, self._program)
 
     def _begin(self) -> None:
-        """Reset for a new epoch; the dictionary may have evicted the constants."""
+        """Reset for a new epoch."""
         self._before = self._program
-        self._dictionary.encode(self._constants)
         self._runner.begin()
         self._input: list[pa.Table] = []
         self._differences = Differences(self._runner, self._state, self._program)
@@ -303,7 +302,7 @@ class SparkBackend:
             self._progress.forget()
         if self._sizes is not None:
             self._sizes = self._sizes + outcome.sizes()
-        self._dictionary.settle()
+        self._dictionary.settle(self._constants)
         self._begin()
 
     def rollback(self) -> None:

@@ -153,7 +153,7 @@ class Differences:
             multiplicities=self.multiplicities.everything(),
             transitions=self.transitions.everything(),
         )
-        return self.runner.materialize(self.runner.consolidated(both, self.program.width))
+        return self.runner.materialize(both)
 
     def _groupings(self) -> Iterator[tuple[Arrangement, int]]:
         """Arrangements to look up facts in, or groups of lattices, with the lattice's number."""

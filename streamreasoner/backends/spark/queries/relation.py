@@ -13,15 +13,16 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from streamreasoner.backends.spark import files
+from streamreasoner.backends.spark import files, local_files
 from streamreasoner.backends.spark.queries import sql
 from streamreasoner.backends.spark.queries.columns import (
     ITERATION,
@@ -163,8 +164,19 @@ class Relation:
         if self.table is not None:
             yield self.table
             return
+        form = to_arrow_schema(self.frame.schema)
         for file in self.frame.inputFiles():
-            yield self._spark.read.schema(self.frame.schema).parquet(file).toArrow()
+            if files.readable_here(self._spark, file):
+                yield _cast_to(local_files.read(unquote(file), form.names), form)
+            else:
+                yield self._spark.read.schema(self.frame.schema).parquet(file).toArrow()
+
+    def whole(self) -> pa.Table:
+        """All rows of a materialized relation."""
+        if self.table is not None:
+            return self.table
+        none = to_arrow_schema(self.frame.schema).empty_table()
+        return pa.concat_tables([none, *self.blocks()])
 
     def distinct(self, names: Sequence[str]) -> Relation:
         """The distinct rows of some columns."""
@@ -276,16 +288,14 @@ class QueryRunner:
         written.observed = observed
         if observed.rows > self.most_rows:
             return written
-        table = self.collect_small(written.frame)
-        return written if table is None else Relation(self.spark, table, path=path)
+        return Relation(self.spark, written.whole(), path=path)
 
     def fetch(self, relation: Relation) -> pa.Table:
         """All rows, through the driver's JVM one file at a time."""
         if relation.table is not None:
             return relation.table
         with self.for_many():
-            written = self.stored(self.store(relation), relation.frame.schema)
-            return pa.concat_tables([written.frame.limit(0).toArrow(), *written.blocks()])
+            return self.stored(self.store(relation), relation.frame.schema).whole()
 
     def stored(self, path: str, form: StructType) -> Relation:
         """A relation of rows in files."""

@@ -135,12 +135,13 @@ def multiplicities(place: Iterable[str], stratum_of: str, lattice_of: str) -> st
 
 
 def both(place: Iterable[str]) -> str:
-    """The differences of `multiplicities` and those of `transitions`."""
+    """The differences of `multiplicities` and of `transitions`, summed by place, without zeros."""
     names = _list(place)
-    return (
-        f"SELECT {names}, {MULTIPLICITY}, 0 AS {TRANSITION} FROM multiplicities"
-        f" UNION ALL SELECT {names}, 0 AS {MULTIPLICITY}, {TRANSITION} FROM transitions"
+    rows = (
+        f"(SELECT {names}, {MULTIPLICITY}, 0 AS {TRANSITION} FROM multiplicities"
+        f" UNION ALL SELECT {names}, 0 AS {MULTIPLICITY}, {TRANSITION} FROM transitions)"
     )
+    return f"SELECT * FROM ({_sums(place, rows)}) WHERE {_CHANGED}"
 
 
 # An iteration ------------------------------------------------------------------------------------
@@ -363,9 +364,10 @@ def sizes(fact: Iterable[str], *, shown: bool) -> str:
 _CHANGED = f"{MULTIPLICITY} != 0 OR {TRANSITION} != 0"
 
 
-def _sums(place: Iterable[str]) -> str:
+def _sums(place: Iterable[str], rows: str = "rows") -> str:
     names = _list(place)
-    return f"SELECT {names}, {total(MULTIPLICITY)}, {total(TRANSITION)} FROM rows GROUP BY {names}"
+    sums = f"{total(MULTIPLICITY)}, {total(TRANSITION)}"
+    return f"SELECT {names}, {sums} FROM {rows} GROUP BY {names}"
 
 
 def _list(names: Iterable[str]) -> str:

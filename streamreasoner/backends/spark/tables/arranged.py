@@ -40,7 +40,7 @@ from streamreasoner.backends.spark.queries.columns import (
 from streamreasoner.backends.spark.queries.patterns import members
 from streamreasoner.backends.spark.queries.relation import to_frame
 from streamreasoner.backends.spark.queries.sql import condition, quoted
-from streamreasoner.backends.spark.tables import local_files
+from streamreasoner.backends.spark.tables import table_files
 from streamreasoner.backends.spark.tables.bucket_files import UNSPLIT, DataFiles
 from streamreasoner.backends.spark.tables.delta_table import DeltaTable
 from streamreasoner.errors import StateError
@@ -206,7 +206,7 @@ class ArrangedTable:
         if sum(file.rows for file in found) > self._runner.most_rows:
             return None
         form = schema((*arguments(self._width), ITERATION, MULTIPLICITY, TRANSITION))
-        table = local_files.read([file.path for file in found], form, self._before)
+        table = table_files.read([file.path for file in found], form, self._before)
         name = repeated(arrangement.predicate, table.num_rows, pa.string())
         table = table.add_column(0, PREDICATE, name)
         if source == arrangement:

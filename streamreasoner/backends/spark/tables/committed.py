@@ -10,6 +10,7 @@ Small arrangements, such as those of a schema, are read once and held in the dri
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.spark.queries import sql
@@ -38,6 +39,7 @@ RECENT = 1_000_000
 """Most rows buffered in the driver, unless fewer fit it."""
 EPOCHS = TRACE_EPOCHS // 2
 """Most epochs buffered in the driver."""
+_MANY = 100_000  # rows from which generated code and several tasks pay off in a write
 
 
 class CommittedState:
@@ -176,7 +178,9 @@ class CommittedState:
 
     def _flush(self, rows: Relation, epoch: int) -> None:
         """Write rows that the table lacks."""
-        self._stored.append(rows, epoch)
+        many = rows.table is None or len(rows.table) > _MANY
+        with self._runner.for_many() if many else nullcontext():
+            self._stored.append(rows, epoch)
         self._recent, self._written = None, epoch + 1
         self._buffered.clear()
 

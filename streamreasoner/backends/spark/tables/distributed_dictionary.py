@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
     from streamreasoner.rdf.dictionary import Terms
 
-NEWEST = 1 << 17
+NEWEST = 1 << 20
 """Most terms that are in the driver alone; when there are more, they move to the table."""
+TERM_BYTES = 1024
+"""Memory that the driver must have for each of them: a term takes a tenth of it."""
 REMEMBERED = 1 << 18
 """Most terms of the table that the driver caches from one epoch to the next."""
 
@@ -39,11 +41,14 @@ class DistributedDictionary:
     Args:
         spark: The session, with Delta Lake.
         path: The table's folder; all executors must reach it.
+        memory: Bytes of the driver's memory that bound the terms in it; None for as many as
+            `NEWEST` allows.
     """
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
+    def __init__(self, spark: SparkSession, path: str, *, memory: int | None = None) -> None:
         self.place = path
         self._spark = spark
+        self._memory = memory
         self._table = TermTable(spark, path)
         self._copy = f"{path}-copy"
         self._count = self._settled = 0
@@ -69,7 +74,7 @@ class DistributedDictionary:
                 "Restore the table from a backup, or delete the state and start from the beginning."
             )
         self._table.open(terms, total)
-        if total - self._table.count > NEWEST:
+        if total - self._table.count > self._most_new:
             missing = terms.filter(F.col(ID) >= self._table.count)
             (last,) = terms.filter(F.col(ID) == total - 1).select(TERM).first() or ("",)
             self._table.append(missing, total, last)
@@ -155,19 +160,32 @@ class DistributedDictionary:
         )
 
     @files.explained
-    def settle(self) -> None:
+    def settle(self, keep: Terms) -> None:
         """After an epoch: move terms to the table, and evict cached terms if there are many.
 
         Only terms of epochs before the last are moved: those of the last may not be durable yet.
+
+        Args:
+            keep: Canonical terms that stay in the driver, all of them known.
         """
         first, last = self._table.count, self._settled
         self._settled = self._count
-        if last - first >= NEWEST:
+        if last - first >= self._most_new:
             moved = pa.table({ID: np.arange(first, last), TERM: self.terms(first, last)})
             text = moved[TERM][-1].as_py()
             self._table.append(to_frame(self._spark, moved), last, text)
         if len(self._known) - (self._count - self._table.count) > REMEMBERED:
+            kept = self.encode(keep)
+            kept = np.unique(kept[kept < self._table.count]).astype(np.int64)
+            texts = self.decode(kept)
             self._remember(self.terms(self._table.count, self._count))
+            self._known.encode(texts)
+            self._add(kept)
+
+    @property
+    def _most_new(self) -> int:
+        """Most terms that are in the driver alone."""
+        return NEWEST if self._memory is None else min(NEWEST, self._memory // TERM_BYTES)
 
     def _remember(self, newest: pa.Array | pa.ChunkedArray) -> None:
         """Cache the newest terms in the driver, and no others."""

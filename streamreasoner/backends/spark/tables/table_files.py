@@ -1,8 +1,4 @@
-"""Data files that the driver reads itself. Invariant: their pages are verified.
-
-A job of Spark takes a tenth of a second for a file that is read in a millisecond. Only the disk of
-this machine is read like that: all other file systems are Hadoop's.
-"""
+"""Data files of the state's table that the driver reads itself. Invariant: of epochs before one."""
 
 from __future__ import annotations
 
@@ -10,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from streamreasoner.backends.spark.files import UnreadableFileError, local_path
+from streamreasoner.backends.spark import local_files
 from streamreasoner.backends.spark.queries.columns import EPOCH, repeated
 
 if TYPE_CHECKING:
@@ -35,17 +30,11 @@ def read(places: Sequence[str], form: pa.Schema, before: int) -> pa.Table:
 
 
 def _rows(place: str, form: pa.Schema, before: int) -> pa.Table:
-    path = local_path(place)
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            names = set(file.schema_arrow.names)
-            present = [*names.intersection(form.names), EPOCH]
-            table = file.read(present, use_threads=False)
-    except (OSError, pa.ArrowException) as error:
-        raise UnreadableFileError(path, error) from error
+    table = local_files.read(place, (*form.names, EPOCH))
     epochs = table[EPOCH]
     if pc.greater_equal(pc.max(epochs), before).as_py():
         table = table.filter(pc.less(epochs, before))
+    present = set(table.column_names)
     none = repeated(0, table.num_rows, pa.int64())
-    columns = [table[name] if name in names else none for name in form.names]
+    columns = [table[name] if name in present else none for name in form.names]
     return pa.table(dict(zip(form.names, columns, strict=True))).cast(form)

@@ -1,4 +1,4 @@
-"""Data files that the driver reads itself."""
+"""Files that the driver reads itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from streamreasoner.backends.spark.files import UnreadableFileError, local_path
 from streamreasoner.backends.spark.queries.columns import schema
-from streamreasoner.backends.spark.tables import local_files
+from streamreasoner.backends.spark.tables import table_files
 
 FORM = schema(("a0", "a1", "iteration", "multiplicity"))
 
@@ -27,7 +27,7 @@ def place(tmp_path):
 @pytest.mark.parametrize(("before", "rows"), [(6, 2), (5, 1), (4, 0)])
 def test_rows_of_later_epochs_are_left_out_and_missing_columns_are_zero(place, before, rows):
     """An epoch that the trace may not have yet is not read."""
-    table = local_files.read([place, place], FORM, before)
+    table = table_files.read([place, place], FORM, before)
 
     assert table.schema == FORM
     expected = [{"a0": 1, "a1": 0, "iteration": 0, "multiplicity": 1}]
@@ -43,7 +43,7 @@ def test_damage_is_noticed_and_the_file_is_named(place):
         file.write(b"\x55")
 
     with pytest.raises(UnreadableFileError, match=r"a b\?c#d%20\.parquet"):
-        local_files.read([place], FORM, 9)
+        table_files.read([place], FORM, 9)
 
 
 def test_places_are_paths():
