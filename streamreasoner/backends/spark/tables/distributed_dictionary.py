@@ -175,8 +175,8 @@ class DistributedDictionary:
             text = moved[TERM][-1].as_py()
             self._table.append(to_frame(self._spark, moved), last, text)
         if len(self._known) - (self._count - self._table.count) > REMEMBERED:
-            kept = self.encode(keep)
-            kept = np.unique(kept[kept < self._table.count]).astype(np.int64)
+            known = self.encode(keep).astype(np.int64)
+            kept = np.unique(known[known < self._table.count])
             texts = self.decode(kept)
             self._remember(self.terms(self._table.count, self._count))
             self._known.encode(texts)
