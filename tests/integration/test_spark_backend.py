@@ -20,6 +20,7 @@ from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.epoch import progress
 from streamreasoner.backends.spark.queries import relation
+from streamreasoner.backends.spark.queries.columns import schema
 from streamreasoner.backends.spark.queries.relation import QueryRunner
 from streamreasoner.backends.spark.tables import arranged, bucket_files, committed
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
@@ -286,9 +287,21 @@ def sums(table, arrangement, keys=None):
 
 
 def test_the_last_epochs_are_written_when_they_are_many(spark, tmp_path, monkeypatch):
-    """Rows are read from the driver and the table; a start returns the epochs the table lacks."""
+    """Rows are read from the driver and the table; a start returns the epochs the table lacks.
+
+    Some writes are planned for few rows, others for many.
+    """
     monkeypatch.setattr(committed, "RECENT", 6)
     monkeypatch.setattr(committed, "EPOCHS", 4)
+    monkeypatch.setattr(committed, "MANY", 7)
+    planned_for_many = set()
+    append = arranged.ArrangedTable.append
+
+    def noticed(self, rows, epoch):
+        planned_for_many.add(runner.many)
+        append(self, rows, epoch)
+
+    monkeypatch.setattr(arranged.ArrangedTable, "append", noticed)
     random_ = random.Random(0)
     runner = QueryRunner(spark, f"file:{tmp_path}/steps")
     names = ("predicate", "a0", "a1", "iteration", "multiplicity", "transition")
@@ -319,6 +332,26 @@ def test_the_last_epochs_are_written_when_they_are_many(spark, tmp_path, monkeyp
     assert since[0] == 0
     assert all(0 <= epoch + 1 - first <= 4 for epoch, first in enumerate(since))
     assert any(epoch + 1 > first > 0 for epoch, first in enumerate(since))
+    assert planned_for_many == {True, False}
+    assert not runner.many
+
+
+def test_the_driver_reads_the_files_of_a_step_as_spark_does(spark, tmp_path, monkeypatch):
+    """The same rows and types, where the files are on its disk and where they are not."""
+    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 3)
+    runner = QueryRunner(spark, f"file:{tmp_path}/a b%20c/steps")
+    form = schema(("predicate", "a0", "iteration", "multiplicity"))
+    columns = [["p", "it's", "p", "ä"], [1, 2**40, 3, 4], [0, 1, 2, 3], [1, -1, 2, -2]]
+    rows = pa.table(dict(zip(form.names, columns, strict=True)), schema=form)
+    written = runner.materialize(runner.from_frame(spark.createDataFrame(rows)))
+    assert written.table is None
+    ours = written.whole()
+    monkeypatch.setattr(files, "readable_here", lambda *_: False)
+    theirs = written.whole()
+
+    assert ours.schema == theirs.schema == form
+    order = [("a0", "ascending")]
+    assert ours.sort_by(order) == theirs.sort_by(order) == rows.sort_by(order)
 
 
 @pytest.mark.parametrize("unsplit", [arranged.MOST_UNSPLIT, 0] if THOROUGH else [0])

@@ -165,9 +165,9 @@ class Relation:
             yield self.table
             return
         form = to_arrow_schema(self.frame.schema)
-        for file in self.frame.inputFiles():
+        for file in map(unquote, self.frame.inputFiles()):
             if files.readable_here(self._spark, file):
-                yield _cast_to(local_files.read(unquote(file), form.names), form)
+                yield _cast_to(local_files.read(file, form.names), form)
             else:
                 yield self._spark.read.schema(self.frame.schema).parquet(file).toArrow()
 

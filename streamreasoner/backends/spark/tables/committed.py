@@ -39,7 +39,8 @@ RECENT = 1_000_000
 """Most rows buffered in the driver, unless fewer fit it."""
 EPOCHS = TRACE_EPOCHS // 2
 """Most epochs buffered in the driver."""
-_MANY = 100_000  # rows from which generated code and several tasks pay off in a write
+MANY = 100_000
+"""Rows from which generated code and several tasks pay off in a write."""
 
 
 class CommittedState:
@@ -178,7 +179,7 @@ class CommittedState:
 
     def _flush(self, rows: Relation, epoch: int) -> None:
         """Write rows that the table lacks."""
-        many = rows.table is None or len(rows.table) > _MANY
+        many = rows.table is None or len(rows.table) > MANY
         with self._runner.for_many() if many else nullcontext():
             self._stored.append(rows, epoch)
         self._recent, self._written = None, epoch + 1
