@@ -192,6 +192,10 @@ def lubm(options: argparse.Namespace) -> Iterator[Table]:
     case = programs.rho_df(options.scale, SINGLES, BATCH)
     planned = [partial(dataflow.run, case, options.cores, plan) for plan in dataflow.PLANS]
     yield table(case, [*engines(case, options.cores), *planned], options.rounds)
+    case = programs.schema_edge(case, FEW_SINGLES)
+    planned = [partial(dataflow.run, case, options.cores, plan) for plan in ("", "strata")]
+    runs = [partial(ours.run, case), *planned, partial(flowlog.run, case, workers=options.cores)]
+    yield table(case, runs, options.rounds)
     title = f"RDF libraries on LUBM({options.scale}) and univ-bench; other rules than ours"
     files = harness.lubm(options.scale)
     rows, absent = [], []

@@ -4,9 +4,11 @@ updates for every engine.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from benchmarks import generators, harness
 from benchmarks.peers.case import Case, choose
@@ -15,11 +17,11 @@ from streamreasoner.io.formats.ntriples import read
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+UNIV_BENCH = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"
 VOCABULARY = (
     f"<{RDF}type>",
     f"<{RDFS}subClassOf>",
@@ -114,6 +116,17 @@ def rho_df(scale: int, singles: int, batch: int) -> Case:
     """Distinct triples of univ-bench and LUBM(scale), under a ruleset."""
     name, rules = f"rho-df on LUBM({scale})", rulesets.text("rho-df")
     return _lubm(name, "rho-df", rules, ("triple",), scale, singles, batch)
+
+
+def schema_edge(case: Case, repeats: int) -> Case:
+    """The triples of `rho_df`, of which one edge of the schema goes and comes back.
+
+    Few facts change, but every professor loses, and gains, some of several derivations.
+    """
+    terms = (f"<{UNIV_BENCH}Professor>", f"<{RDFS}subClassOf>", f"<{UNIV_BENCH}Faculty>")
+    row = case.numbers(pa.array(terms, pa.large_string())).astype(np.int32)[None]
+    name = f"schema edge, {case.name}"
+    return replace(case, name=name, singles=np.repeat(row, repeats, axis=0), batch=row)
 
 
 def lubm_cycles(scale: int, singles: int, batch: int) -> Case:

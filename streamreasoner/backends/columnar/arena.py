@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.columnar.kernels.joining import blocks, gather
-from streamreasoner.backends.columnar.kernels.records import layout, pending
+from streamreasoner.backends.columnar.kernels.records import layout, pending, walk
 from streamreasoner.backends.columnar.kernels.records.counter import recount
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import FIRST_ITEM
 from streamreasoner.native.reserved import ReservedColumn, reservable
@@ -46,6 +46,7 @@ _CONTINUED = (
     layout.LOGGED_ROWS,
     layout.REPLAYED,
     layout.TARGETED,
+    layout.MILESTONED,
 )
 _SEGMENTS = 1 << (31 - layout.SEGMENT_BITS)
 
@@ -120,6 +121,7 @@ class Arena:
             layout.VALUES: builtins.values.table,
             layout.BLOCK_ROWS: blocks.rows(),
             layout.LOG_LATTICES: np.zeros(layout.LOGGED_WIDTH * layout.LOG_LATTICES_MOST, np.int32),
+            layout.MILESTONES: walk.milestones(),
             **gather.columns(),
             **pending.columns(pending.BATCH),
         }

@@ -7,18 +7,22 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from model import ModelBackend
+from thorough import THOROUGH
 from unit.backends.columnar.memory import DENSE, FEW, SPARSE, Memory
 
 from streamreasoner.backends.columnar.kernels.epoch import journal
 from streamreasoner.backends.columnar.kernels.joining import compute, derive, interpret, probe
 from streamreasoner.backends.columnar.kernels.records import layout, pending
+from streamreasoner.backends.columnar.kernels.records.walk import APART
 from streamreasoner.backends.columnar.kernels.settling import settle
 from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.updates import Updates
 
+SOME = settings(max_examples=200 if THOROUGH else 8)
+"""Groups are large."""
 XSD = "http://www.w3.org/2001/XMLSchema#"
 # The eight ids of dense facts.
 TERMS = (
@@ -272,8 +276,66 @@ def test_a_walk_goes_ahead_while_additions_are_applied(counts, limit):
         memory.backend.commit(0)
     present = group[np.array(counts) > 0, 1].tolist()
     assert sorted(memory.backend.facts("p")[:, 0].tolist()) == present
-    assert memory.scalars[layout.WALKED_LAST] == 0
-    assert (memory.scalars[layout.WALKED_FOUND] > 0) == (len(present) > limit)
+    assert memory.scalars[layout.WALKERS] == 0
+    assert memory.scalars[layout.WALKED_FOUND] == len(present)
+    ahead = memory.state.column(layout.SCRATCH)[layout.WALKED_AT :][: layout.WALKED_ROOM]
+    assert ahead.any() == (len(present) > limit)
+
+
+@SOME
+@example([(0, 1208, False)], 1)
+@given(
+    st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 1500), st.booleans()), max_size=5),
+    st.sampled_from((1, pending.BATCH)),
+)
+def test_milestones_divide_walks_of_large_groups(steps, limit):
+    """Each fact of a group is joined once, wherever facts come, or go, with milestones or without.
+
+    A step adds a stretch of the group's facts, or removes those of them that there are.
+    """
+    memory = Memory("p(?y) :- e(?x, ?y), f(?x) .")
+    memory.state.column(layout.PENDING_ROWS)[pending.LIMIT] = limit
+    (number,) = (n for n, each in memory.groupings("e").items() if each.key == (0,))
+    group = np.array([(1, 10 + i) for i in range(4500)], np.int32)
+    present = np.zeros(len(group), bool)
+
+    def epoch(predicate, args, multiplicity):
+        memory.backend.add(Updates(predicate, args, np.full(len(args), multiplicity)))
+        fixpoints(memory.backend, memory.program.plan, 9, lambda _: None)
+        memory.backend.commit(0)
+
+    for start, length, adds in [(0, 1500, True), *steps]:
+        stretch = np.zeros_like(present)
+        stretch[start : start + length] = True
+        changed = stretch & (present != adds)
+        if changed.any():
+            epoch("e", group[changed], 1 if adds else -1)
+            present ^= changed
+        assert_milestones(memory, number)
+        for _ in range(2):
+            divided = int(memory.scalars[layout.MILESTONED])
+            epoch("f", group[:1, :1], 1)
+            expected = group[present, 1].tolist()
+            assert sorted(memory.backend.facts("p")[:, 0].tolist()) == expected
+            assert set(memory.backend.trace("p").multiplicity.tolist()) <= {1}
+            epoch("f", group[:1, :1], -1)
+            assert len(memory.backend.facts("p")) == 0
+            # A walk without milestones marks them, and the next one is divided.
+            is_divided = memory.scalars[layout.MILESTONED] > divided
+            assert is_divided or present.sum() < APART
+
+
+def assert_milestones(memory, number):
+    """The milestones of groups are facts of these, in their order."""
+    rows = memory.state.column(layout.MILESTONES).reshape(-1, layout.MILESTONE_WIDTH)
+    for row in rows[rows[:, layout.MILESTONE_ARRANGEMENT] == number + 1].tolist():
+        members = memory.members(number, (row[layout.MILESTONE_KEY],))
+        records = memory.records()
+        places = {records[fact].address: place for place, fact in enumerate(members)}
+        facts = row[layout.MILESTONE_FACTS :][: row[layout.MILESTONE_COUNT]]
+        found = [places[fact] for fact in facts]
+        assert found
+        assert found == sorted(set(found))
 
 
 @pytest.mark.parametrize(

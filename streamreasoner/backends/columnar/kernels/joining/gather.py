@@ -15,9 +15,9 @@ import numpy as np
 
 from streamreasoner.backends.columnar.kernels.joining.compute import operand
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.arrangement import link_offset
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     find_tagged,
+    link_offset,
     prefetch_record,
     prefetch_slot,
 )

@@ -31,10 +31,10 @@ from streamreasoner.backends.columnar.kernels.joining.gather import (
 )
 from streamreasoner.backends.columnar.kernels.joining.intersect import next_common, open_groups
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.arrangement import find_first, link_offset
+from streamreasoner.backends.columnar.kernels.records.arrangement import find_first
 from streamreasoner.backends.columnar.kernels.records.counter import size
 from streamreasoner.backends.columnar.kernels.records.entry import presence
-from streamreasoner.backends.columnar.kernels.records.fact_record import find
+from streamreasoner.backends.columnar.kernels.records.fact_record import find, link_offset
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, push
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import count_lookups
 from streamreasoner.backends.columnar.kernels.records.work import account

@@ -44,11 +44,11 @@ def run_probe(
     sign *= plans[p + layout.PLAN_SIGN]
     visits = firings = 0
     status = layout.OK
-    begin_walk(table, plans[p + layout.PLAN_PROBE] - 1)
+    begin_walk(table, plans[p + layout.PLAN_PROBE] - 1, match)
+    match = next_walked(table)
     while match != 0 and status == layout.OK:
         visits += 1
         header = words[2 * match]
-        following = next_walked(table, match)
         change = (header >> layout.DELTA_SHIFT) & 7
         if change != 0:
             pending = header & layout.APPLYING == 0 or old != 0
@@ -70,7 +70,7 @@ def run_probe(
             if transition != 0:
                 firings += abs(sign * transition)
                 status = _emit(table, p, fact, match, iteration + 1, sign * transition, lost)
-        match = following
+        match = next_walked(table)
     end_walk(table)
     account(table, p, visits, firings if lost == 0 else 2 * firings)
     return status

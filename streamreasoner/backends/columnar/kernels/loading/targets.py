@@ -9,7 +9,7 @@ load. The plan then reads 4 bytes for a match, which lie in a row, instead of a 
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.arrangement import link_offset
+from streamreasoner.backends.columnar.kernels.records.fact_record import link_offset
 from streamreasoner.backends.columnar.kernels.records.pending import value_argument
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.work import account

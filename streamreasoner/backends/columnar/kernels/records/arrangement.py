@@ -11,19 +11,17 @@ These groups are always records, and the index of a lattice holds their ids.
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, release
+from streamreasoner.backends.columnar.kernels.records.fact_record import (
+    allocate,
+    index_id,
+    link_offset,
+    release,
+)
 from streamreasoner.backends.columnar.kernels.records.slots import LOW, delete, hash_cells, insert
+from streamreasoner.backends.columnar.kernels.records.walk import forget_milestones
 from streamreasoner.backends.columnar.kernels.records.winners import forget_winners
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
-
-
-@inlined
-def link_offset(table: layout.Int64s, header: int, arrangement: int) -> int:
-    """Word offset of an arrangement's link in a record whose first word is *header*."""
-    scalars = int64_column(table[layout.SCALARS])
-    offsets = int32_column(table[layout.LINK_OFFSETS])
-    return offsets[(header & layout.CLASS_BITS) * scalars[layout.ARRANGEMENT_COUNT] + arrangement]
 
 
 @inlined
@@ -68,14 +66,6 @@ def find_first(
 
 
 @inlined
-def _index_id(table: layout.Int64s, arrangement: int, fact: int) -> int:
-    """The id of a fact's group in the arrangement's index."""
-    row = layout.ARRANGEMENT_WIDTH * arrangement
-    position = int32_column(table[layout.OPERANDS])[int32_column(table[layout.ARRANGEMENTS])[row]]
-    return int32_column(table[layout.ARENA])[2 * fact + layout.CELLS + position]
-
-
-@inlined
 def _load_key(table: layout.Int64s, arrangement: int, fact: int) -> tuple[int, int]:
     """Write a fact's key in an arrangement to the scratch column; returns its length and tag."""
     words = int32_column(table[layout.ARENA])
@@ -109,7 +99,7 @@ def group_of(table: layout.Int64s, arrangement: int, fact: int) -> int:
     """The record of the group with a fact's key, or 0."""
     index = int64_column(table[layout.INDEXES])[arrangement]
     if index != 0:
-        return int32_column(index)[_index_id(table, arrangement, fact)]
+        return int32_column(index)[index_id(table, arrangement, fact)]
     count, tag = _load_key(table, arrangement, fact)
     return find_group(
         table, arrangement, int32_column(table[layout.SCRATCH]), layout.ARRANGED_KEY, count, tag
@@ -199,7 +189,7 @@ def arrange(table: layout.Int64s, fact: int) -> int:
         index = indexes[arrangement]
         if index != 0:
             filled[arrangement] = index
-            at = _index_id(table, arrangement, fact)
+            at = index_id(table, arrangement, fact)
             _prepend(table, fact, arrangement, link + 2 * i, int32_column(index), at)
         else:
             at = 2 * words[link + 2 * i + 1] + layout.GROUP_FIRST
@@ -261,9 +251,12 @@ def withdraw(table: layout.Int64s, fact: int) -> None:
     row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
     link = 2 * fact + classes[row + layout.CLASS_LINKS]
     first = classes[row + layout.CLASS_MEMBERSHIPS]
+    is_milestone = words[2 * fact] & layout.MILESTONE != 0
     for i in range(classes[row + layout.CLASS_LINK_COUNT]):
+        if is_milestone:
+            forget_milestones(table, memberships[first + i], fact)
         _unlink(table, fact, memberships[first + i], link + 2 * i, 0)
-    words[2 * fact] &= ~layout.ARRANGED
+    words[2 * fact] &= ~(layout.ARRANGED | layout.MILESTONE)
 
 
 @kernel
@@ -294,7 +287,7 @@ def _unlink(table: layout.Int64s, fact: int, arrangement: int, link: int, extra:
         return
     index = int64_column(table[layout.INDEXES])[arrangement]
     if index != 0 and extra == 0:
-        int32_column(index)[_index_id(table, arrangement, fact)] = following
+        int32_column(index)[index_id(table, arrangement, fact)] = following
         return
     group = group_of(table, arrangement, fact)
     words[2 * group + layout.GROUP_FIRST] = following

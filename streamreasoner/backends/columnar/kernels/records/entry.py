@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import enlist
-from streamreasoner.backends.columnar.kernels.records.fact_record import allocate
+from streamreasoner.backends.columnar.kernels.records.fact_record import (
+    allocate,
+    prefetch_further_entry,
+)
 from streamreasoner.backends.columnar.kernels.records.slots import LOW, insert
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
 
-AHEAD = 8
+AHEAD = 16
 """Journaled facts between prefetching a cache line and reading it."""
 
 
@@ -84,14 +87,6 @@ def trace_rows(table: layout.Int64s, fact: int) -> int:
 
 
 @inlined
-def prefetch_further_entry(table: layout.Int64s, fact: int) -> None:
-    """Prefetch the entry of a fact that follows the one in its record."""
-    following = int32_column(table[layout.ARENA])[2 * (fact + 1) + 3]
-    if following != 0:
-        prefetch(table[layout.ARENA] + 8 * following)
-
-
-@inlined
 def prefetch_journaled(table: layout.Int64s, i: int) -> None:
     """Prefetch records and further entries of facts that the journal has behind number *i*."""
     facts = int64_column(table[layout.JOURNAL_FACTS])
@@ -109,7 +104,7 @@ def prefetch_journaled_entry(table: layout.Int64s, i: int) -> None:
         prefetch(table[layout.ARENA] + 8 * (journaled & LOW))
         fact = (journaled >> 32) & layout.FACT_BITS
         prefetch(table[layout.ARENA] + 8 * fact)
-        prefetch(table[layout.ARENA] + 8 * fact + 4 * layout.CELLS)  # may be on the next line
+        prefetch(table[layout.ARENA] + 8 * fact + 4 * layout.THIRD_CELL)  # may be on the next line
 
 
 @inlined

@@ -17,6 +17,7 @@ def allocate(table: layout.Int64s, units: int) -> int:
     record = free[units]
     if record != 0:
         free[units] = words[2 * record]
+        prefetch(table[layout.ARENA] + 8 * free[units])
         for i in range(2 * record, 2 * (record + units)):
             words[i] = 0
         return record
@@ -34,6 +35,22 @@ def release(table: layout.Int64s, record: int, units: int) -> None:
     words = int32_column(table[layout.ARENA])
     words[2 * record] = free[units]
     free[units] = record
+
+
+@inlined
+def link_offset(table: layout.Int64s, header: int, arrangement: int) -> int:
+    """Word offset of an arrangement's link in a record whose first word is *header*."""
+    scalars = int64_column(table[layout.SCALARS])
+    offsets = int32_column(table[layout.LINK_OFFSETS])
+    return offsets[(header & layout.CLASS_BITS) * scalars[layout.ARRANGEMENT_COUNT] + arrangement]
+
+
+@inlined
+def index_id(table: layout.Int64s, arrangement: int, fact: int) -> int:
+    """The id of a fact's group in the arrangement's index."""
+    row = layout.ARRANGEMENT_WIDTH * arrangement
+    position = int32_column(table[layout.OPERANDS])[int32_column(table[layout.ARRANGEMENTS])[row]]
+    return int32_column(table[layout.ARENA])[2 * fact + layout.CELLS + position]
 
 
 @inlined
@@ -86,8 +103,16 @@ def prefetch_record(table: layout.Int64s, tag: int) -> int:
     fact = slot & LOW
     if fact != 0:
         prefetch(table[layout.ARENA] + 8 * fact)
-        prefetch(table[layout.ARENA] + 8 * fact + 4 * layout.CELLS)  # may be on the next line
+        prefetch(table[layout.ARENA] + 8 * fact + 4 * layout.THIRD_CELL)  # may be on the next line
     return fact
+
+
+@inlined
+def prefetch_further_entry(table: layout.Int64s, fact: int) -> None:
+    """Prefetch the entry of a fact that follows the one in its record."""
+    following = int32_column(table[layout.ARENA])[2 * (fact + 1) + 3]
+    if following != 0:
+        prefetch(table[layout.ARENA] + 8 * following)
 
 
 @inlined

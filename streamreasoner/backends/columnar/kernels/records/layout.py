@@ -92,7 +92,8 @@ READER_MATCHES = 59  # int64 by reader: facts of the step << 32 | facts of the l
 CANDIDATES = 60  # int64 pairs: row of a reader << 32 | member, hash of the fact that it leads to
 TARGETS = 61  # int32: keys of heads, by plan and group, see `targets`
 TARGET_PLACES = 62  # int32 by plan and id + 1: where in TARGETS those of the group end
-ADDRESSES = 63
+MILESTONES = 63  # int32 rows of MILESTONE_WIDTH: facts far apart in a large group, see `walk`
+ADDRESSES = 64
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -141,31 +142,37 @@ HAS_BLOCKS = 41  # 1 if deltas of some class form blocks in this stratum
 SHARED = 42  # times that a block has shared the matches of a plan
 BLOCK = 43  # number + 1 of the first delta of the block that is applied, or 0
 DERIVATIONS = 44  # sum of the multiplicities beyond iteration 0
-# The chain that is walked, see `walk`: its last fact that is known, 0 at the end; its arrangement;
-# how many of the facts found ahead were visited, and found.
-WALKED_LAST, WALKED_ARRANGEMENT, WALKED_VISITED, WALKED_FOUND = range(45, 49)
-LOGGING = 49  # number of lattices whose heads go to the log
-LOG_COUNT = 50  # rows of the log
-LOG_ABSORBED = 51  # those that the best values of their groups include
-LOG_LIMIT = 52  # rows that it has room for
-LOG_GROUP_COUNT = 53
-LOG_CHANGED_COUNT = 54
-LOG_REFUSED = 55  # 1 if the log could not take a head
-LOG_FILLED = 56  # 1 if heads of the iteration to settle next have been merged
-LOGGED_ROWS = 57  # rows that were merged, since the start
-REPLAYED = 58  # logs that could not tell the best values, since the start
-LATTICES = 59  # 1 if some class has candidates
-GATHERED = 60  # matches found by walking groups in turns, since the start
-TARGET_STRIDE = 61  # length of TARGET_PLACES for each plan, 0 if there are no targets
-TARGET_LIMIT = 62  # items that TARGETS and TARGET_PLACES have room for
-TARGETED = 63  # heads logged from targets, since the start
-SCALAR_COUNT = 64
+LOGGING = 45  # number of lattices whose heads go to the log
+LOG_COUNT = 46  # rows of the log
+LOG_ABSORBED = 47  # those that the best values of their groups include
+LOG_LIMIT = 48  # rows that it has room for
+LOG_GROUP_COUNT = 49
+LOG_CHANGED_COUNT = 50
+LOG_REFUSED = 51  # 1 if the log could not take a head
+LOG_FILLED = 52  # 1 if heads of the iteration to settle next have been merged
+LOGGED_ROWS = 53  # rows that were merged, since the start
+REPLAYED = 54  # logs that could not tell the best values, since the start
+LATTICES = 55  # 1 if some class has candidates
+GATHERED = 56  # matches found by walking groups in turns, since the start
+TARGET_STRIDE = 57  # length of TARGET_PLACES for each plan, 0 if there are no targets
+TARGET_LIMIT = 58  # items that TARGETS and TARGET_PLACES have room for
+TARGETED = 59  # heads logged from targets, since the start
+# The group that is walked, see `walk`: its arrangement; how many facts were visited, and found;
+# how many have been found when the next milestone is due, and how far apart they are, 0 if it is
+# not known yet whether there are some, -1 if there are; how many there are.
+WALKED_ARRANGEMENT, WALKED_VISITED, WALKED_FOUND = range(60, 63)
+WALKED_DUE, WALKED_APART, WALKED_MARKS = range(63, 66)
+WALKERS, WALKER = 66, 67  # walkers that are not done, and the one whose turn it is
+WALKED_ALONE = 68  # how many facts had been found when there was one left
+MILESTONED = 69  # walks that milestones have divided, since the start
+SCALAR_COUNT = 70
 
 # Records -----------------------------------------------------------------------------------------
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
 FIRST_RECORD = 8  # 0 means no record
 MAX_RECORD = 1023  # units of the largest record
 CELLS = 6  # first word of a fact's arguments
+THIRD_CELL = CELLS + 2  # the last argument of a triple
 CLASS_BITS = 0xFFFF
 ARRANGED = 1 << 16
 UNLISTED = 1 << 17  # a candidate not yet in the group of its lattice
@@ -175,6 +182,7 @@ DELTA_SHIFT = 20  # three bits: 0 = none, else the change of the transition + 3
 DELTA_BITS = 7 << DELTA_SHIFT
 DELTA_ZERO = 3
 APPLYING = 1 << 23  # the plans that its delta drives are running
+MILESTONE = 1 << 24  # it may be a milestone of a group
 
 DELTA_CHANGE_SHIFT = 48  # of the change in DELTAS; the class is below it
 
@@ -233,6 +241,11 @@ READER_FACT, READER_PLAN = 11, 12  # the delta's fact, and the plan that it driv
 READER_CELLS = 13
 READER_WIDTH = 272  # more than MAX_ARITY; not a power of two, which would share lines of a cache
 READERS = 32  # that take turns; further ones are by depth
+
+# Milestones: the arrangement + 1, or 0, and key of a group; their number, and they themselves
+MILESTONE_ARRANGEMENT, MILESTONE_KEY, MILESTONE_COUNT, MILESTONE_FACTS = range(4)
+MILESTONE_WIDTH = 16  # a cache line
+MOST_MILESTONES = MILESTONE_WIDTH - MILESTONE_FACTS
 
 # How the deltas of cyclic rules are applied
 ONE_BY_ONE, LATER, TOGETHER = range(3)
@@ -399,7 +412,10 @@ SIZE_AT = 1664
 MEMBER_AT = 1792  # by depth: item of SORTED to look at next, or ~reader; 0 if it is a plain walk
 MEMBER_END = 1920
 FOUND_AT = 2048  # by depth: the fact of a LOOKUP, found by intersecting
-WALKED_AT = 2176  # facts of the walked chain that were found ahead, a ring
+WALKED_AT = 2176  # facts of the walked group that were found ahead, a ring
 WALKED_ROOM = 512
 TURN_AT = WALKED_AT + WALKED_ROOM  # rows of the readers whose turn it is
-SCRATCH_COUNT = TURN_AT + READERS
+WALKER_AT = TURN_AT + READERS  # by walker: the fact it has come to
+WALKER_END = WALKER_AT + MILESTONE_WIDTH  # by walker: the fact that another one began with, or 0
+MARKED_AT = WALKER_END + MILESTONE_WIDTH  # facts that will be milestones
+SCRATCH_COUNT = MARKED_AT + MILESTONE_WIDTH

@@ -18,13 +18,13 @@ from streamreasoner.backends.columnar.kernels.records.arrangement import prefetc
 from streamreasoner.backends.columnar.kernels.records.entry import (
     add_multiplicity,
     create_fact,
-    prefetch_further_entry,
     touch_at_start,
 )
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     classify,
     find,
     find_tagged,
+    prefetch_further_entry,
     prefetch_record,
     prefetch_slot,
     tag_of,
@@ -214,19 +214,20 @@ def accumulate(table: layout.Int64s, source: layout.Int64s) -> int:
     waiting = int32_column(source[layout.PENDING_CELLS])
     arities = int32_column(table[layout.RELATIONS])
     count = rows[_COUNT]
-    lattices = int64_column(table[layout.SCALARS])[layout.LATTICES] != 0
+    deep = _has_parts(table)
     discard_pending(source)
-    for i in range(count + 3 * _AHEAD):
+    ahead = min(_AHEAD, count)
+    for i in range(count + 3 * ahead):
         walk_ahead(table)
         if i < count:
             prefetch_slot(table, rows[_ROWS + _ROW * i + 2])
-        if _AHEAD <= i < count + _AHEAD:
-            row = _ROWS + _ROW * (i - _AHEAD)
+        if ahead <= i < count + ahead:
+            row = _ROWS + _ROW * (i - ahead)
             rows[row + 6] = prefetch_record(table, rows[row + 2])
-        if lattices and 2 * _AHEAD <= i < count + 2 * _AHEAD:
-            _prefetch_parts(table, rows, _ROWS + _ROW * (i - 2 * _AHEAD), waiting)
-        if i >= 3 * _AHEAD:
-            row = _ROWS + _ROW * (i - 3 * _AHEAD)
+        if deep and 2 * ahead <= i < count + 2 * ahead:
+            _prefetch_parts(table, rows, _ROWS + _ROW * (i - 2 * ahead), waiting)
+        if i >= 3 * ahead:
+            row = _ROWS + _ROW * (i - 3 * ahead)
             relation, at, tag = rows[row], rows[row + 1], rows[row + 2]
             arity = arities[2 * relation]
             fact = find_tagged(table, relation, waiting, at, arity, tag)
@@ -240,6 +241,14 @@ def accumulate(table: layout.Int64s, source: layout.Int64s) -> int:
             if status != layout.OK:
                 return status
     return layout.OK
+
+
+@inlined
+def _has_parts(table: layout.Int64s) -> bool:
+    """Whether additions read more than records: groups of lattices, or entries of older facts."""
+    scalars = int64_column(table[layout.SCALARS])
+    lattices = scalars[layout.LATTICES] != 0
+    return bool(lattices or 2 * scalars[layout.JOURNALED_FACTS] < scalars[layout.FACT_COUNT])
 
 
 @inlined

@@ -7,10 +7,11 @@ linear in the state, and epochs never call them.
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.arrangement import find_first, link_offset
+from streamreasoner.backends.columnar.kernels.records.arrangement import find_first
 from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     find_tagged,
+    link_offset,
     prefetch_record,
     prefetch_slot,
 )

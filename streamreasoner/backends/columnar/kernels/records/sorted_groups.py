@@ -9,7 +9,7 @@ all of them are sorted at once, when as many facts have been looked up one by on
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.arrangement import link_offset
+from streamreasoner.backends.columnar.kernels.records.fact_record import link_offset
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch, signed
 from streamreasoner.native.compile import inlined, kernel

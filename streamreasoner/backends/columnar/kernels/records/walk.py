@@ -1,69 +1,227 @@
-"""The chain that a join walks. Invariant: what is found ahead are its next facts, in their order.
+"""The group that a join walks. Invariant: each of its facts is found once, by one of the walkers.
 
-Each fact of a chain tells where the next one is, so a walk waits for one cache miss after the
-other. While additions that it has derived are applied, whose misses overlap, each of them takes the
-walk one fact further ahead. Records then arrive before the join needs them.
+Each fact of a group tells where the next one is, so a walk waits for one cache miss after the
+other. Two things let misses overlap. Large groups have *milestones*, facts far apart, from each of
+which another walker goes on to the next milestone; walkers take turns. And while additions that the
+walk has derived are applied, each of them takes it one fact further ahead.
+
+The first walk of a large group marks its milestones. They stay where they are, as new facts come
+before all others, until one of them is withdrawn from the group, which then has none.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.arrangement import link_offset
-from streamreasoner.backends.columnar.kernels.records.entry import prefetch_further_entry
+from streamreasoner.backends.columnar.kernels.records.fact_record import (
+    index_id,
+    link_offset,
+    prefetch_further_entry,
+)
+from streamreasoner.backends.columnar.kernels.records.slots import mix
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
-from streamreasoner.native.compile import inlined
+from streamreasoner.native.compile import inlined, kernel
 
 _MASK = layout.WALKED_ROOM - 1
+_GROUPS = 256  # that may have milestones, a power of two
+APART = 256
+"""Facts between milestones at least; groups without as many have none."""
+
+
+def milestones() -> layout.Int32s:
+    """Memory for the milestones of groups."""
+    return np.zeros(_GROUPS * layout.MILESTONE_WIDTH, np.int32)
 
 
 @inlined
-def begin_walk(table: layout.Int64s, arrangement: int) -> None:
-    """Begin to walk a group of an arrangement."""
+def begin_walk(table: layout.Int64s, arrangement: int, first: int) -> None:
+    """Begin to walk a group of an arrangement with its first fact."""
     scalars = int64_column(table[layout.SCALARS])
+    scratch = int32_column(table[layout.SCRATCH])
+    scratch[layout.WALKER_AT] = first
+    scratch[layout.WALKER_END] = 0
+    scalars[layout.WALKERS] = 1
+    scalars[layout.WALKER] = 0
     scalars[layout.WALKED_ARRANGEMENT] = arrangement
     scalars[layout.WALKED_VISITED] = scalars[layout.WALKED_FOUND] = 0
+    scalars[layout.WALKED_DUE] = APART
+    scalars[layout.WALKED_APART] = 0
 
 
 @inlined
 def end_walk(table: layout.Int64s) -> None:
     """End a walk, wherever it is."""
-    int64_column(table[layout.SCALARS])[layout.WALKED_LAST] = 0
+    int64_column(table[layout.SCALARS])[layout.WALKERS] = 0
 
 
 @inlined
-def next_walked(table: layout.Int64s, fact: int) -> int:
-    """The fact behind *fact*, to which the walk has come, or 0."""
+def next_walked(table: layout.Int64s) -> int:
+    """The next fact to visit, or 0 at the end."""
     scalars = int64_column(table[layout.SCALARS])
     visited = scalars[layout.WALKED_VISITED]
     if visited == scalars[layout.WALKED_FOUND]:
-        return _follow(table, fact)
+        if scalars[layout.WALKERS] == 0:
+            return 0
+        scalars[layout.WALKED_VISITED] = visited + 1
+        return _step(table)
     scalars[layout.WALKED_VISITED] = visited + 1
     return int(int32_column(table[layout.SCRATCH])[layout.WALKED_AT + (visited & _MASK)])
 
 
 @inlined
 def walk_ahead(table: layout.Int64s) -> None:
-    """Find one more fact of the chain that is walked, if one is."""
+    """Find one more fact of the group that is walked, if one is."""
     scalars = int64_column(table[layout.SCALARS])
-    last = scalars[layout.WALKED_LAST]
-    if last == 0:
+    if scalars[layout.WALKERS] == 0:
         return
     found = scalars[layout.WALKED_FOUND]
     if found - scalars[layout.WALKED_VISITED] < layout.WALKED_ROOM:
-        scratch = int32_column(table[layout.SCRATCH])
-        scratch[layout.WALKED_AT + (found & _MASK)] = _follow(table, last)
-        scalars[layout.WALKED_FOUND] = found + 1
-        prefetch_further_entry(table, last)
+        fact = _step(table)
+        int32_column(table[layout.SCRATCH])[layout.WALKED_AT + (found & _MASK)] = fact
+        prefetch_further_entry(table, fact)
 
 
 @inlined
-def _follow(table: layout.Int64s, fact: int) -> int:
-    """The fact behind the last one that is known, whose record is prefetched."""
+def _step(table: layout.Int64s) -> int:
+    """The fact that the walker whose turn it is has come to; prefetches the one behind it."""
     scalars = int64_column(table[layout.SCALARS])
+    scratch = int32_column(table[layout.SCRATCH])
     words = int32_column(table[layout.ARENA])
-    link = link_offset(table, words[2 * fact], scalars[layout.WALKED_ARRANGEMENT])
+    walker = scalars[layout.WALKER]
+    fact = scratch[layout.WALKER_AT + walker]
+    header = words[2 * fact]
+    link = link_offset(table, header, scalars[layout.WALKED_ARRANGEMENT])
     following = words[2 * fact + link]
-    scalars[layout.WALKED_LAST] = following
-    prefetch(table[layout.ARENA] + 8 * following)
-    prefetch(table[layout.ARENA] + 8 * following + 4 * link)  # may be on the next line
-    return following
+    scalars[layout.WALKED_FOUND] += 1
+    is_marked = header & layout.MILESTONE != 0 and scalars[layout.WALKED_APART] == 0
+    if is_marked or scalars[layout.WALKED_FOUND] == scalars[layout.WALKED_DUE]:
+        _pass(table, fact)
+    if following == scratch[layout.WALKER_END + walker]:
+        _stop(table, walker, fact)
+    else:
+        scratch[layout.WALKER_AT + walker] = following
+        prefetch(table[layout.ARENA] + 8 * following)
+        prefetch(table[layout.ARENA] + 8 * following + 4 * link)  # may be on the next line
+        walker += 1
+    scalars[layout.WALKER] = walker if walker < scalars[layout.WALKERS] else 0
+    return fact
+
+
+@kernel
+def _pass(table: layout.Int64s, fact: int) -> None:
+    """Let further walkers begin at the milestones behind a fact, or mark one if there are none."""
+    scalars = int64_column(table[layout.SCALARS])
+    if scalars[layout.WALKED_APART] == 0:
+        if _divide(table, fact):
+            scalars[layout.WALKED_APART] = -1
+            scalars[layout.WALKED_DUE] = 0
+            return
+        scalars[layout.WALKED_APART] = APART
+        scalars[layout.WALKED_MARKS] = 0
+        if scalars[layout.WALKED_FOUND] < scalars[layout.WALKED_DUE]:
+            return  # a milestone of another group
+    scratch = int32_column(table[layout.SCRATCH])
+    marks = scalars[layout.WALKED_MARKS]
+    if marks == layout.MOST_MILESTONES:
+        # Every other one is enough, as the group is so large.
+        marks //= 2
+        for i in range(marks):
+            scratch[layout.MARKED_AT + i] = scratch[layout.MARKED_AT + 2 * i + 1]
+        scalars[layout.WALKED_APART] *= 2
+    scratch[layout.MARKED_AT + marks] = fact
+    scalars[layout.WALKED_MARKS] = marks + 1
+    scalars[layout.WALKED_DUE] += scalars[layout.WALKED_APART]
+
+
+@inlined
+def _divide(table: layout.Int64s, fact: int) -> bool:
+    """Divide a walk that has come to a fact at the milestones behind it; whether there are any."""
+    scalars = int64_column(table[layout.SCALARS])
+    scratch = int32_column(table[layout.SCRATCH])
+    rows = int32_column(table[layout.MILESTONES])
+    row = _find(table, scalars[layout.WALKED_ARRANGEMENT], fact)
+    if row < 0:
+        return False
+    # All that are before the fact would have been noticed.
+    i = int(rows[row + layout.MILESTONE_FACTS] == fact)
+    walker = 0
+    while i < rows[row + layout.MILESTONE_COUNT]:
+        begin = rows[row + layout.MILESTONE_FACTS + i]
+        prefetch(table[layout.ARENA] + 8 * begin)
+        scratch[layout.WALKER_END + walker] = begin
+        walker += 1
+        scratch[layout.WALKER_AT + walker] = begin
+        i += 1
+    scratch[layout.WALKER_END + walker] = 0
+    scalars[layout.WALKERS] = walker + 1
+    scalars[layout.WALKED_ALONE] = scalars[layout.WALKED_FOUND]
+    scalars[layout.MILESTONED] += 1
+    return True
+
+
+@kernel
+def _stop(table: layout.Int64s, walker: int, fact: int) -> None:
+    """A walker is done; *fact* is its last one. After the last walker, the group is known."""
+    scalars = int64_column(table[layout.SCALARS])
+    scratch = int32_column(table[layout.SCRATCH])
+    last = scalars[layout.WALKERS] - 1
+    scratch[layout.WALKER_AT + walker] = scratch[layout.WALKER_AT + last]
+    scratch[layout.WALKER_END + walker] = scratch[layout.WALKER_END + last]
+    scalars[layout.WALKERS] = last
+    found = scalars[layout.WALKED_FOUND]
+    if last == 1:
+        scalars[layout.WALKED_ALONE] = found
+    if last != 0 or scalars[layout.WALKED_APART] == 0:
+        return
+    if scalars[layout.WALKED_APART] > 0:
+        if scalars[layout.WALKED_MARKS] > 0:
+            _mark(table, fact)
+    elif 2 * (found - scalars[layout.WALKED_ALONE]) > found + 2 * APART:
+        # Most of the group has come since its milestones were marked: mark them anew next time.
+        forget_milestones(table, scalars[layout.WALKED_ARRANGEMENT], fact)
+
+
+@inlined
+def _mark(table: layout.Int64s, fact: int) -> None:
+    """Make the marked facts the milestones of the group of a fact."""
+    scalars = int64_column(table[layout.SCALARS])
+    scratch = int32_column(table[layout.SCRATCH])
+    words = int32_column(table[layout.ARENA])
+    rows = int32_column(table[layout.MILESTONES])
+    arrangement = scalars[layout.WALKED_ARRANGEMENT]
+    key = index_id(table, arrangement, fact)
+    row = _row(arrangement, key)
+    rows[row + layout.MILESTONE_ARRANGEMENT] = arrangement + 1
+    rows[row + layout.MILESTONE_KEY] = key
+    rows[row + layout.MILESTONE_COUNT] = scalars[layout.WALKED_MARKS]
+    for i in range(scalars[layout.WALKED_MARKS]):
+        marked = scratch[layout.MARKED_AT + i]
+        rows[row + layout.MILESTONE_FACTS + i] = marked
+        words[2 * marked] |= layout.MILESTONE
+
+
+@inlined
+def _row(arrangement: int, key: int) -> int:
+    """Where a group has its milestones; others may have theirs there instead."""
+    return layout.MILESTONE_WIDTH * (mix(arrangement, key) & (_GROUPS - 1))
+
+
+@inlined
+def _find(table: layout.Int64s, arrangement: int, fact: int) -> int:
+    """Where the milestones of the group of a fact are, or -1 if it has none."""
+    rows = int32_column(table[layout.MILESTONES])
+    key = index_id(table, arrangement, fact)
+    row = _row(arrangement, key)
+    is_same = rows[row + layout.MILESTONE_ARRANGEMENT] == arrangement + 1
+    return row if is_same and rows[row + layout.MILESTONE_KEY] == key else -1
+
+
+@kernel
+def forget_milestones(table: layout.Int64s, arrangement: int, fact: int) -> None:
+    """Forget the milestones of the group of a fact, if it has any."""
+    if int64_column(table[layout.INDEXES])[arrangement] == 0:
+        return
+    row = _find(table, arrangement, fact)
+    if row >= 0:
+        int32_column(table[layout.MILESTONES])[row + layout.MILESTONE_ARRANGEMENT] = 0

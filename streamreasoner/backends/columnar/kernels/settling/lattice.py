@@ -17,7 +17,6 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import (
     fields_of,
     group_of,
-    link_offset,
 )
 from streamreasoner.backends.columnar.kernels.records.entry import (
     add_delta,
@@ -26,6 +25,7 @@ from streamreasoner.backends.columnar.kernels.records.entry import (
     journal_fact,
     touch,
 )
+from streamreasoner.backends.columnar.kernels.records.fact_record import link_offset
 from streamreasoner.backends.columnar.kernels.records.winners import (
     forget_winners,
     record_winner,

@@ -13,18 +13,18 @@ from streamreasoner.backends.columnar.kernels.records.arrangement import prefetc
 from streamreasoner.backends.columnar.kernels.records.entry import (
     add_delta,
     forget_touched,
-    prefetch_further_entry,
     presence,
     touch,
 )
+from streamreasoner.backends.columnar.kernels.records.fact_record import prefetch_further_entry
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.work import SETTLING
 from streamreasoner.backends.columnar.kernels.settling.lattice import offer, settle_groups
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
 
-_PORTION = 64
-_AHEAD = 8  # facts between prefetching a cache line and reading it
+_PORTION = 256
+_AHEAD = 32  # facts between prefetching a cache line and reading it
 
 
 @kernel
@@ -136,13 +136,14 @@ def _settle_touched(table: layout.Int64s, values: layout.Int64s, iteration: int)
             end += 1
             last = node
             node = nodes[node] >> 32
-        for i in range(layout.SLOTS, end + 2 * _AHEAD):
+        ahead = min(_AHEAD, end - layout.SLOTS)
+        for i in range(layout.SLOTS, end + 2 * ahead):
             if i < end:
                 prefetch(table[layout.ARENA] + 8 * scratch[i])
-            if layout.SLOTS + _AHEAD <= i < end + _AHEAD:
-                _prefetch_parts(table, scratch[i - _AHEAD])
-            if i >= layout.SLOTS + 2 * _AHEAD:
-                work += _settle_fact(table, values, scratch[i - 2 * _AHEAD], iteration)
+            if layout.SLOTS + ahead <= i < end + ahead:
+                _prefetch_parts(table, scratch[i - ahead])
+            if i >= layout.SLOTS + 2 * ahead:
+                work += _settle_fact(table, values, scratch[i - 2 * ahead], iteration)
     int64_column(table[layout.WORK])[layout.WORK_SPENT] += work
     if first != 0:
         nodes[last] = (scalars[layout.FREE_NODE] << 32) | LOW
