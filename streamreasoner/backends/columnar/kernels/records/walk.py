@@ -36,12 +36,12 @@ def milestones() -> layout.Int32s:
 
 @inlined
 def begin_walk(table: layout.Int64s, arrangement: int, first: int) -> None:
-    """Begin to walk a group of an arrangement with its first fact."""
+    """Begin to walk a group of an arrangement with its first fact, 0 if it is empty."""
     scalars = int64_column(table[layout.SCALARS])
     scratch = int32_column(table[layout.SCRATCH])
     scratch[layout.WALKER_AT] = first
     scratch[layout.WALKER_END] = 0
-    scalars[layout.WALKERS] = 1
+    scalars[layout.WALKERS] = int(first != 0)
     scalars[layout.WALKER] = 0
     scalars[layout.WALKED_ARRANGEMENT] = arrangement
     scalars[layout.WALKED_VISITED] = scalars[layout.WALKED_FOUND] = 0
