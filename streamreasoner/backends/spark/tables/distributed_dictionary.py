@@ -184,8 +184,9 @@ class DistributedDictionary:
 
     @property
     def _most_new(self) -> int:
-        """Most terms that are in the driver alone."""
-        return NEWEST if self._memory is None else min(NEWEST, self._memory // TERM_BYTES)
+        """Most terms that are in the driver alone, at least one."""
+        fitting = NEWEST if self._memory is None else self._memory // TERM_BYTES
+        return max(1, min(NEWEST, fitting))
 
     def _remember(self, newest: pa.Array | pa.ChunkedArray) -> None:
         """Cache the newest terms in the driver, and no others."""
