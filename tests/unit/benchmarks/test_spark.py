@@ -53,14 +53,28 @@ def test_tables_have_all_runs_and_go_on_to_sizes_that_were_not_measured():
     }
     reached = [row[1] for row in order["rows"]]
     assert reached == sorted(reached)
-    assert [holds for _, holds in claims["rows"]] == [False, True]
+    # The dearest epoch and one row of each, and what the largest reads and gains for one row.
+    assert [holds for _, holds in claims["rows"]] == [True, False, True, False, False, True]
 
 
 @pytest.mark.parametrize(("read", "holds"), [(9_999, True), (10_001, False)])
-def test_claims_are_of_the_largest_size_only(read, holds):
-    """Two percent of the state is the limit; other sizes claim nothing."""
-    assert spark.claims([run(10, 50_000, read)]) == []
-    assert [found for _, found in spark.claims([run(50, 50_000, read)])] == [holds, True]
+def test_little_is_read_is_claimed_of_the_largest_size_only(read, holds):
+    """Two percent of the state is the limit; other sizes claim their shares of plain Spark."""
+    (epoch, one, load), largest = (spark.claims([run(size, 50_000, read)]) for size in (10, 50))
+
+    assert (epoch[1], one[1], load[1]) == (True, False, True)
+    assert [found for _, found in largest] == [True, False, holds, True]
+
+
+@pytest.mark.parametrize(("share", "holds"), [(0.1, True), (1.5, True), (1.6, False)])
+def test_the_dearest_epoch_is_claimed(share, holds):
+    """In seconds of processor time, by those of plain Spark."""
+    figures = run(1, 1_000, 10)
+    figures["epochs"][-1]["processor"] = share
+    for row in figures["epochs"][:-1]:
+        row["processor"] = 0.1
+
+    assert [found for _, found in spark.claims([figures])] == [holds, True]
 
 
 @pytest.mark.parametrize(("case", "size"), [("closure", 30), ("sssp", 2_000)])
