@@ -23,6 +23,7 @@ from streamreasoner.io.spark.session import MOST_COLLECTED
 from streamreasoner.io.spark.source import COLUMNS
 
 if TYPE_CHECKING:
+    from py4j.clientserver import ClientServerConnection
     from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -54,6 +55,8 @@ class PlannedRows:
     def __init__(self, spark: SparkSession, query: StreamingQuery) -> None:
         jvm: Any = spark._jvm  # noqa: SLF001 - PySpark exposes no plan
         packages = jvm.org.apache.spark
+        self._client = jvm._gateway_client  # noqa: SLF001
+        self._connections: list[ClientServerConnection] = []
         self._execution = query._jsq.streamingQuery()  # noqa: SLF001
         self._contexts = getattr(getattr(packages, "TaskContext$"), "MODULE$")
         self._new_context, self._metrics = packages.TaskContextImpl, packages.executor.TaskMetrics
@@ -64,7 +67,7 @@ class PlannedRows:
         self._converters = getattr(converters, "MODULE$")
         conf = spark._jsc.sc().conf()  # noqa: SLF001
         self._most_bytes: int = conf.getSizeAsBytes(MOST_COLLECTED, "0")
-        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="read-few")
+        self._readers = ThreadPoolExecutor(_READERS, "read-few", self._connect)
 
     def read(self) -> pa.Table | None:
         """The messages of the current batch, with the columns of `COLUMNS`.
@@ -87,6 +90,13 @@ class PlannedRows:
     def close(self) -> None:
         """Stop reading; for any thread, once no batch runs."""
         self._readers.shutdown(wait=False, cancel_futures=True)
+        for connection in self._connections:
+            connection.close()
+
+    def _connect(self) -> None:
+        """Note the connection to Java that a thread has, as Py4J leaves it open at its end."""
+        self._contexts.get()
+        self._connections.append(self._client.get_thread_connection())
 
     def _part(
         self, rows: JavaObject, part: JavaObject, schema: JavaObject, read: list[pa.Table]
