@@ -33,6 +33,7 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import arrange
 from streamreasoner.backends.columnar.kernels.records.counter import count_change
 from streamreasoner.backends.columnar.kernels.records.entry import change_of, class_of
+from streamreasoner.backends.columnar.kernels.records.fact_record import cell
 from streamreasoner.backends.columnar.kernels.records.pending import flush
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import forget_sorted
@@ -260,9 +261,7 @@ def _probed(table: layout.Int64s, p: int, fact: int) -> int:
     index = int64_column(table[layout.FILLED])[probed - 1]
     if index == 0:
         return 0
-    key = plans[p + layout.PLAN_PROBE_KEY]
-    words = int32_column(table[layout.ARENA])
-    return int32_column(index)[~key if key < 0 else words[2 * fact + layout.CELLS + key]]
+    return int32_column(index)[cell(table, fact, plans[p + layout.PLAN_PROBE_KEY])]
 
 
 @kernel

@@ -9,7 +9,11 @@ load. The plan then reads 4 bytes for a match, which lie in a row, instead of a 
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.fact_record import link_offset
+from streamreasoner.backends.columnar.kernels.records.fact_record import (
+    cell,
+    key_cell,
+    link_offset,
+)
 from streamreasoner.backends.columnar.kernels.records.pending import value_argument
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.work import account
@@ -57,7 +61,7 @@ def has_targets(table: layout.Int64s, p: int, fact: int, iteration: int) -> bool
     scalars = int64_column(table[layout.SCALARS])
     if number == 0 or scalars[layout.TARGET_STRIDE] == 0:
         return False
-    key = _probed_key(table, p, fact)
+    key = cell(table, fact, int32_column(table[layout.PLANS])[p + layout.PLAN_PROBE_KEY])
     # A term that was computed meanwhile is in no fact of a lower stratum.
     if key + 2 >= scalars[layout.TARGET_STRIDE] or not 0 < iteration < layout.LOG_ITERATIONS - 1:
         return False
@@ -73,22 +77,20 @@ def log_targets(
 ) -> int:
     """Log the heads that `run_probe` would derive, with the same arguments; returns OK."""
     scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
     plans = int32_column(table[layout.PLANS])
     targets = int32_column(table[layout.TARGETS])
     places = int32_column(table[layout.TARGET_PLACES])
     rows = int64_column(table[layout.LOG])
     place = (plans[p + layout.PLAN_TARGETS] - 1) * scalars[layout.TARGET_STRIDE]
-    place += _probed_key(table, p, fact)
+    place += cell(table, fact, plans[p + layout.PLAN_PROBE_KEY])
     first, end = places[place], places[place + 1]
     relation = plans[p + layout.PLAN_HEAD_RELATION]
     argument = plans[p + layout.PLAN_PROBE_HEAD] + value_argument(table, relation)
     operand = int32_column(table[layout.OPERANDS])[argument]
-    value = ~operand if operand < 0 else words[2 * fact + layout.CELLS + operand]
+    value = cell(table, fact, operand)
     subtracted = 0
     if lost != 0:
-        before = ~operand if operand < 0 else words[2 * lost + layout.CELLS + operand]
-        subtracted = before + 1
+        subtracted = cell(table, lost, operand) + 1
     multiplicity = sign * plans[p + layout.PLAN_SIGN]
     firings = (end - first) * abs(multiplicity)
     account(table, p, end - first, firings if lost == 0 else 2 * firings)
@@ -112,21 +114,6 @@ def log_targets(
     return layout.OK
 
 
-@inlined
-def _probed_key(table: layout.Int64s, p: int, fact: int) -> int:
-    """The key of the group that the plan whose row starts at *p* probes for a fact."""
-    key = int32_column(table[layout.PLANS])[p + layout.PLAN_PROBE_KEY]
-    return ~key if key < 0 else int32_column(table[layout.ARENA])[2 * fact + layout.CELLS + key]
-
-
-@inlined
-def _key_cell(table: layout.Int64s, arrangement: int) -> int:
-    """The word of a record with the key of an arrangement of one argument."""
-    row = layout.ARRANGEMENT_WIDTH * arrangement
-    operands = int32_column(table[layout.OPERANDS])
-    return layout.CELLS + operands[int32_column(table[layout.ARRANGEMENTS])[row]]
-
-
 @kernel
 def _count_members(table: layout.Int64s, p: int, start: int) -> None:
     """Count the deltas by the group that the plan whose row starts at *p* probes.
@@ -138,11 +125,11 @@ def _count_members(table: layout.Int64s, p: int, start: int) -> None:
     deltas = int64_column(table[layout.DELTAS])
     places = int32_column(table[layout.TARGET_PLACES])
     arrangement = int32_column(table[layout.PLANS])[p + layout.PLAN_PROBE] - 1
-    cell = _key_cell(table, arrangement)
+    at = key_cell(table, arrangement)
     for i in range(int64_column(table[layout.SCALARS])[layout.DELTA_COUNT]):
         fact = deltas[i] & LOW
         if link_offset(table, words[2 * fact], arrangement) >= 0:
-            places[start + words[2 * fact + cell] + 2] += 1
+            places[start + words[2 * fact + at] + 2] += 1
 
 
 @kernel
@@ -154,13 +141,13 @@ def _fill(table: layout.Int64s, p: int, start: int) -> None:
     targets = int32_column(table[layout.TARGETS])
     places = int32_column(table[layout.TARGET_PLACES])
     arrangement = plans[p + layout.PLAN_PROBE] - 1
-    cell = _key_cell(table, arrangement)
+    at = key_cell(table, arrangement)
     key = plans[p + layout.PLAN_PROBE_HEAD] + 1
     key -= value_argument(table, plans[p + layout.PLAN_HEAD_RELATION])
     target = layout.CELLS + int32_column(table[layout.OPERANDS])[key] - layout.MAX_ARITY
     for i in range(int64_column(table[layout.SCALARS])[layout.DELTA_COUNT]):
         fact = deltas[i] & LOW
         if link_offset(table, words[2 * fact], arrangement) >= 0:
-            place = start + words[2 * fact + cell] + 1
+            place = start + words[2 * fact + at] + 1
             targets[places[place]] = words[2 * fact + target]
             places[place] += 1

@@ -46,11 +46,25 @@ def link_offset(table: layout.Int64s, header: int, arrangement: int) -> int:
 
 
 @inlined
+def key_cell(table: layout.Int64s, arrangement: int) -> int:
+    """The word of a record with the key of an arrangement, which is of one argument."""
+    row = layout.ARRANGEMENT_WIDTH * arrangement
+    operands = int32_column(table[layout.OPERANDS])
+    return layout.CELLS + operands[int32_column(table[layout.ARRANGEMENTS])[row]]
+
+
+@inlined
 def index_id(table: layout.Int64s, arrangement: int, fact: int) -> int:
     """The id of a fact's group in the arrangement's index."""
-    row = layout.ARRANGEMENT_WIDTH * arrangement
-    position = int32_column(table[layout.OPERANDS])[int32_column(table[layout.ARRANGEMENTS])[row]]
-    return int32_column(table[layout.ARENA])[2 * fact + layout.CELLS + position]
+    return int32_column(table[layout.ARENA])[2 * fact + key_cell(table, arrangement)]
+
+
+@inlined
+def cell(table: layout.Int64s, fact: int, code: int) -> int:
+    """The term of an operand: an argument of a fact, or ~id for a constant."""
+    if code < 0:
+        return ~code
+    return int32_column(table[layout.ARENA])[2 * fact + layout.CELLS + code]
 
 
 @inlined
