@@ -54,7 +54,9 @@ def compare(broker, spark, directory):
             planned._most_bytes = 1  # noqa: SLF001 - a setting of the whole JVM
             refused.append(planned.read())
             planned.close()
-            assert not any(each.socket for each in planned._connections)  # noqa: SLF001
+            connections = planned._readers._connections  # noqa: SLF001
+            assert connections
+            assert not any(each.socket for each in connections)
         read.append((rows, table))
 
     kafka = new_case(broker, directory, RULES, kafka={"input_topics": [topic]}, topics=False).kafka

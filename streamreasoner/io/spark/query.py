@@ -250,7 +250,7 @@ class Query:
             self._pace = held
         # A batch that was read ahead has kept its limit.
         self._set_limit()
-        if self._query is not None and held.is_steady:
+        if self._query is not None and self._pace.is_steady:
             self._ahead.begin(self._query, self._runner.range(epoch), self._limit.messages)
         self._runner.run(batch, epoch, keep_alive)
         seconds = time.perf_counter() - start

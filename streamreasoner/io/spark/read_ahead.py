@@ -11,7 +11,6 @@ kept for the batch after (docs/decisions/0054-a-backlog-is-read-ahead.md).
 from __future__ import annotations
 
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from py4j.protocol import Py4JError
 
 from streamreasoner.io.spark.buffer import Buffer
 from streamreasoner.io.spark.offsets import following, size
-from streamreasoner.io.spark.running_source import RunningSource
+from streamreasoner.io.spark.running_source import JavaThreads, RunningSource
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -45,7 +44,7 @@ class ReadAhead:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="read-ahead")
+        self._executor = JavaThreads(spark, 1, "read-ahead")
         self._reading: Future[Buffer | None] | None = None
         self._kept: Buffer | None = None
 
@@ -92,9 +91,9 @@ class ReadAhead:
 
     def close(self) -> None:
         """Stop reading; for any thread, once no batch runs."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
         with suppress(Py4JError, OSError):
             self._spark.sparkContext.cancelJobsWithTag(_TAG)
+        self._executor.close()
 
     def _read(self, source: RunningSource, lacking: Offsets, kept: Buffer | None) -> Buffer | None:
         try:

@@ -41,6 +41,32 @@ _ARROW = ("UTC", True, False)
 _READERS = 4
 
 
+class JavaThreads(ThreadPoolExecutor):
+    """Threads that call Java, and their connections, which Py4J would leave open.
+
+    Args:
+        spark: The session.
+        count: How many there are at most.
+        name: What their names begin with.
+    """
+
+    def __init__(self, spark: SparkSession, count: int, name: str) -> None:
+        self._jvm: Any = spark._jvm  # noqa: SLF001 - PySpark exposes no connections
+        self._connections: list[ClientServerConnection] = []
+        super().__init__(count, name, self._connect)
+
+    def close(self) -> None:
+        """Let no thread begin anything more, and close their connections; for any thread."""
+        self.shutdown(wait=False, cancel_futures=True)
+        for connection in self._connections:
+            connection.close()
+
+    def _connect(self) -> None:
+        # Any call connects a thread.
+        self._jvm.java.lang.Thread.currentThread()
+        self._connections.append(self._jvm._gateway_client.get_thread_connection())  # noqa: SLF001
+
+
 class PlannedRows:
     """Reads batches of a query in the driver, as they are planned; only within `foreachBatch`.
 
@@ -55,8 +81,6 @@ class PlannedRows:
     def __init__(self, spark: SparkSession, query: StreamingQuery) -> None:
         jvm: Any = spark._jvm  # noqa: SLF001 - PySpark exposes no plan
         packages = jvm.org.apache.spark
-        self._client = jvm._gateway_client  # noqa: SLF001
-        self._connections: list[ClientServerConnection] = []
         self._execution = query._jsq.streamingQuery()  # noqa: SLF001
         self._contexts = getattr(getattr(packages, "TaskContext$"), "MODULE$")
         self._new_context, self._metrics = packages.TaskContextImpl, packages.executor.TaskMetrics
@@ -67,7 +91,7 @@ class PlannedRows:
         self._converters = getattr(converters, "MODULE$")
         conf = spark._jsc.sc().conf()  # noqa: SLF001
         self._most_bytes: int = conf.getSizeAsBytes(MOST_COLLECTED, "0")
-        self._readers = ThreadPoolExecutor(_READERS, "read-few", self._connect)
+        self._readers = JavaThreads(spark, _READERS, "read-few")
 
     def read(self) -> pa.Table | None:
         """The messages of the current batch, with the columns of `COLUMNS`.
@@ -89,14 +113,7 @@ class PlannedRows:
 
     def close(self) -> None:
         """Stop reading; for any thread, once no batch runs."""
-        self._readers.shutdown(wait=False, cancel_futures=True)
-        for connection in self._connections:
-            connection.close()
-
-    def _connect(self) -> None:
-        """Note the connection to Java that a thread has, as Py4J leaves it open at its end."""
-        self._contexts.get()
-        self._connections.append(self._client.get_thread_connection())
+        self._readers.close()
 
     def _part(
         self, rows: JavaObject, part: JavaObject, schema: JavaObject, read: list[pa.Table]
