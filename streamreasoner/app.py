@@ -279,9 +279,9 @@ def run(config: Config, observer: PipelineObserver | None = None) -> None:
                 if stopping or careful is None or session.submitted():
                     raise
                 _log.warning(
-                    "Spark's Java process has died; nothing is lost. Starting it again, to take at "
-                    "most %s messages of a partition at a time, in case more did not fit its "
-                    "memory. The next start takes more again.",
+                    "Spark's Java process has died or has no memory left; nothing is lost. "
+                    "Starting it again, to take at most %s messages of a partition at a time, in "
+                    "case more did not fit its memory. The next start takes more again.",
                     careful.kafka.consumer_options[MAX_POLL_RECORDS],
                 )
                 config = careful

@@ -107,7 +107,7 @@ class EnvironmentSetupError(StreamReasonerError):
 
 
 class SparkDiedError(StreamReasonerError):
-    """Spark's Java process has ended; a start continues where it was."""
+    """Spark's Java process has ended, or has no memory left; a start continues where it was."""
 
 
 class BrokerError(StreamReasonerError):

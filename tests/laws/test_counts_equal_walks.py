@@ -70,7 +70,7 @@ def test_the_trace_is_that_of_the_oracle(program, steps, threads):
     driver, accepted = Driver(program, recursion_limit=LIMIT), []
     with pytest.MonkeyPatch.context() as sizes:
         if threads:
-            sizes.setattr(backend, "LARGE", 1)
+            sizes.setattr(backend.ColumnarBackend, "large", 1)
             sizes.setattr(parallel, "CHUNK", 2)
             sizes.setattr(parallel, "LIMIT", 4)
         for step in steps:

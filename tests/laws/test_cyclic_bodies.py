@@ -67,7 +67,7 @@ def test_trace_equals_from_scratch_when_deltas_are_applied_together(checked, epo
         together(patch, share)
         one = Driver(checked)
         results = one.run(epochs)
-        patch.setattr(backend, "LARGE", 1)
+        patch.setattr(backend.ColumnarBackend, "large", 1)
         patch.setattr(parallel, "CHUNK", chunk)
         patch.setattr(parallel, "LIMIT", chunk + 2)
         two = Driver(checked)

@@ -60,7 +60,7 @@ def test_the_trace_is_that_of_changes_one_by_one(threads):
         with pytest.MonkeyPatch.context() as sizes:
             sizes.setattr(blocks, "WORDS", words)
             if threads:
-                sizes.setattr(backend, "LARGE", 1)
+                sizes.setattr(backend.ColumnarBackend, "large", 1)
                 sizes.setattr(parallel, "CHUNK", chunk)
                 sizes.setattr(parallel, "LIMIT", chunk + words)
             driver, accepted = Driver(first), []

@@ -52,7 +52,7 @@ def test_a_rule_fires_once_for_each_match(checked, facts, threads):
     expected = firings(checked, facts)
     with pytest.MonkeyPatch.context() as sizes:
         if threads:
-            sizes.setattr(backend, "LARGE", 1)
+            sizes.setattr(backend.ColumnarBackend, "large", 1)
             sizes.setattr(parallel, "CHUNK", 2)
             sizes.setattr(parallel, "LIMIT", 4)
         come = driver.apply([(*fact, 1) for fact in facts]).work()

@@ -87,7 +87,7 @@ def budgets(monkeypatch):
 @pytest.fixture
 def two_threads(monkeypatch):
     """Chunks of a few rows, in turns with another thread."""
-    monkeypatch.setattr(backend, "LARGE", 1)
+    monkeypatch.setattr(backend.ColumnarBackend, "large", 1)
     monkeypatch.setattr(parallel, "CHUNK", 2)
     monkeypatch.setattr(parallel, "LIMIT", 4)
 

@@ -16,7 +16,7 @@ from streamreasoner.backends.columnar import backend, parallel
 def test_trace_equals_from_scratch_with_two_threads(scenario, chunk, more):
     """With chunks and buffers of a few rows the trace equals evaluation from scratch."""
     with pytest.MonkeyPatch.context() as sizes:
-        sizes.setattr(backend, "LARGE", 1)
+        sizes.setattr(backend.ColumnarBackend, "large", 1)
         sizes.setattr(parallel, "CHUNK", chunk)
         sizes.setattr(parallel, "LIMIT", chunk + more)
         driver = Driver(scenario.checked)

@@ -67,7 +67,12 @@ class ColumnarBackend:
         plan: The program.
         dictionary: Assigns ids to the program's constants.
         values: Values of terms, for comparisons; read while deriving.
+
+    Attributes:
+        large: Number of deltas or updates from which a second thread takes part.
     """
+
+    large = LARGE
 
     def __init__(self, plan: ProgramPlan, dictionary: Dictionary, values: Values) -> None:
         self._dictionary = dictionary
@@ -436,7 +441,7 @@ class ColumnarBackend:
 
     def _second_thread(self, size: int) -> Threads | None:
         """The second thread, if *size* rows of work are worth sharing."""
-        if size < LARGE or not Threads.allowed():
+        if size < self.large or not Threads.allowed():
             return None
         if self._threads is None:
             self._threads = Threads(self._state)

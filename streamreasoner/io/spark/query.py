@@ -50,6 +50,8 @@ _COMMIT_SECONDS = 10.0
 _TOO_LARGE = session.MOST_COLLECTED
 # Raised for a Kafka timestamp that does not fit Spark's.
 _TIME_TOO_LARGE = "java.lang.ArithmeticException"
+# Ends the JVM in a task, but is handed to Python where the driver reads few messages itself.
+_OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 _LOGIN = "Check mechanism, username and password in kafka.security."
 _CERTIFICATE = """\
 Set kafka.security.ca_file to the certificate (PEM) of the authority that signed the broker's."""
@@ -95,12 +97,8 @@ class Pace(Protocol):
     def messages(self) -> int:
         """Most messages in the next batch."""
 
-    @property
-    def is_steady(self) -> bool:
-        """Whether batches no longer grow."""
-
-    def holding(self, messages: int, size: int) -> Self:
-        """The pace while a batch of this many messages and bytes runs."""
+    def most_next(self, messages: int, size: int) -> int:
+        """Most messages in the batch after one of this many messages and bytes."""
 
     def after(self, messages: int, size: int, seconds: float) -> Self:
         """The pace after a batch of this many messages, bytes and seconds."""
@@ -245,25 +243,18 @@ class Query:
         self._observer.batch_started(epoch, len(batch))
         self._observer.stage("read", time.perf_counter() - start)
         nbytes = batch.nbytes
-        held = self._pace.holding(len(batch), nbytes)
-        if held.is_steady:
-            self._pace = held
-        # A batch that was read ahead has kept its limit.
-        self._set_limit()
-        if self._query is not None and self._pace.is_steady:
-            self._ahead.begin(self._query, self._runner.range(epoch), self._limit.messages)
+        # The first batch may end before Spark has returned the query.
+        if self._query is not None:
+            most = self._pace.most_next(len(batch), nbytes)
+            current = self._runner.range(epoch)
+            self._ahead.begin(self._query, current, self._limit.messages, most)
         self._runner.run(batch, epoch, keep_alive)
         seconds = time.perf_counter() - start
         self._pace = self._pace.after(len(batch), nbytes, seconds)
-        self._set_limit()
+        if self._query is not None:
+            self._limit.set(self._query, self._pace.messages)
         self._observer.paced(nbytes, self._limit.messages)
         self._observer.batch_finished(epoch, seconds)
-
-    def _set_limit(self) -> None:
-        """Set the limit of the next batch, unless that is read already."""
-        # The first batch may end before Spark has returned the query.
-        if self._query is not None and not self._ahead.is_reading:
-            self._limit.set(self._query, self._pace.messages)
 
     def _read(self, frame: JavaObject, epoch: int) -> pa.Table:
         if self._ahead.is_reading:
@@ -279,6 +270,11 @@ class Query:
                 raise BatchTooLargeError(
                     f"Batch {epoch} does not fit memory: its messages are longer than those "
                     "before. The next start plans it anew, with fewer messages."
+                ) from None
+            if _OUT_OF_MEMORY in str(error):
+                raise SparkDiedError(
+                    f"Batch {epoch} does not fit the memory of Spark's Java process. Nothing is "
+                    "lost. Raise spark.driver.memory in spark.options."
                 ) from None
             if not isinstance(error, ArithmeticException) and _TIME_TOO_LARGE not in str(error):
                 raise

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import KafkaConfig
 
-MOST_POLLED = 200
-"""Messages that a task takes from Kafka's client at a time.
+MOST_POLLED = 500
+"""Messages that a task takes from Kafka's client at a time, the client's own default.
 
 The client bounds what it fetches before it is decompressed: 1 MiB of a partition may be a thousand
 times as much. Spark asks for the ends of a partition at each poll, so fewer cost time.

@@ -35,8 +35,6 @@ class BatchLimit:
         target: Seconds that a batch should take.
         first: Messages in the first batch; slowness alone never lowers the limit below it.
         messages: Most messages in the next batch.
-        is_steady: Whether batches no longer grow: the next one has less than twice as many as the
-            last one, however little time that takes.
     """
 
     most: int
@@ -44,7 +42,6 @@ class BatchLimit:
     target: float
     first: int
     messages: int
-    is_steady: bool = False
 
     @classmethod
     def start(cls, most: int, max_bytes: int, target: float, message_bytes: int) -> BatchLimit:
@@ -63,18 +60,16 @@ class BatchLimit:
         """The same with a next batch of at most this many messages."""
         return replace(self, messages=min(self.messages, messages))
 
-    def holding(self, messages: int, size: int) -> BatchLimit:
-        """What is known of the next batch while one runs, whatever time that takes.
+    def most_next(self, messages: int, size: int) -> int:
+        """Most messages in the next batch, whatever time this one takes.
 
         Args:
-            messages: Messages in the batch; none tell nothing.
+            messages: Messages in this batch; none tell nothing.
             size: Their bytes.
         """
         if messages == 0:
-            return self
-        most = self._most_after(messages, size)
-        is_steady = self.is_steady or most < 2 * messages
-        return replace(self, messages=min(self.messages, most), is_steady=is_steady)
+            return self.messages
+        return min(max(self.messages, messages * GROWTH), self._most_after(messages, size))
 
     def after(self, messages: int, size: int, seconds: float) -> BatchLimit:
         """The limit of the next batch.
@@ -93,7 +88,7 @@ class BatchLimit:
         else:
             limit = max(self.messages, in_time)
         following = max(1, min(int(limit), self._most_after(messages, size)))
-        return replace(self, messages=following, is_steady=following < 2 * messages)
+        return replace(self, messages=following)
 
     def _most_after(self, messages: int, size: int) -> int:
         """How many messages fit, if they are as long as these."""

@@ -46,38 +46,22 @@ def test_bounds_hold_after_every_batch(limit, batches, last):
 
 
 @given(LIMITS, BATCHES, COUNTS, SIZES, SECONDS)
-def test_batches_are_steady_once_they_do_not_double(limit, batches, messages, size, seconds):
-    """At a start they are not, nor while a batch is far from its limit, as without a backlog."""
-    assert not limit.is_steady
-    after = follow(limit, batches).after(messages, size, seconds)
-    assert after.is_steady == (after.messages < 2 * messages)
-
-
-@given(LIMITS, BATCHES, COUNTS, SIZES, SECONDS)
-def test_what_holds_while_a_batch_runs_holds_after_it(limit, batches, messages, size, seconds):
-    """It bounds the next batch, tells whether that doubles, and does not change what follows."""
-    before = follow(limit, batches)
-    held, after = before.holding(messages, size), before.after(messages, size, seconds)
-    assert held.after(messages, size, seconds) == after
-    assert 1 <= held.messages <= before.messages
-    assert held.messages == 1 or held.messages * size <= messages * limit.max_bytes
-    assert before.is_steady or not held.is_steady or after.is_steady
-
-
-@given(COUNTS, st.integers(1, 1 << 32), SECONDS)
-def test_batches_are_steady_from_the_first_that_is_half_full(messages, size, seconds):
-    """One that took little time, or had no time yet; not in a single one that is less full."""
-    limit = BatchLimit.start(1 << 62, 2 * size, 1e9, 1)
-    assert not limit.holding(messages, size).is_steady
-    assert limit.holding(messages, size + 1).is_steady
-    assert limit.after(messages, size + 1, seconds).is_steady
+def test_what_the_next_batch_may_have_is_known_before_its_time(
+    limit, batches, messages, size, seconds
+):
+    """No time of a batch lets the next one have more, and almost none lets it have that."""
+    limit = follow(limit, batches)
+    most = limit.most_next(messages, size)
+    assert limit.after(messages, size, seconds).messages <= most
+    assert limit.after(messages, size, 1e-9).messages == most
 
 
 @given(LIMITS, BATCHES)
 def test_no_messages_tell_nothing(limit, batches):
     """An empty batch changes nothing, however long it took."""
     limit = follow(limit, batches)
-    assert limit.after(0, 0, 1e9) == limit.holding(0, 0) == limit
+    assert limit.after(0, 0, 1e9) == limit
+    assert limit.most_next(0, 0) == limit.messages
 
 
 @given(LIMITS, BATCHES, COUNTS, st.tuples(SIZES, SIZES), st.tuples(SECONDS, SECONDS))

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.backends.columnar.parallel import Threads
 from streamreasoner.pipeline.warmup import prepare
 from streamreasoner.program import check_text
 from streamreasoner.values.functions import strings
@@ -22,8 +23,9 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_is_run_and_nothing_stays(name, tmp_path, monkeypatch):
-    """Its rules are evaluated; neither a file nor a fact is left, and no error."""
+    """Its rules are evaluated, in two threads too; no file, fact or error is left."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Threads, "allowed", lambda: True)
     program, called = check_text(PROGRAMS[name]), set()
     reasoner = Reasoner(program)
     terms, before = len(reasoner.dictionary), sys.getprofile()
@@ -34,6 +36,7 @@ def test_a_program_is_run_and_nothing_stays(name, tmp_path, monkeypatch):
         sys.setprofile(before)
 
     assert (strings.before.__code__ in called) == ("strbefore" in program.program.text)
+    assert {Threads.add.__code__, Threads.derive.__code__} <= called
     assert [*tmp_path.iterdir()] == []
     assert reasoner.engine.statistics().facts == 0
     assert len(reasoner.dictionary) == terms
