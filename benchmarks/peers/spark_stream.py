@@ -3,8 +3,8 @@
     python spark_stream.py SERVERS TOPIC MESSAGES CHECKPOINT LOG JAR...
 
 Invariant: it uses PySpark's public interface and the defaults of Spark and of Kafka's client, but
-for a master of two threads and the most messages in a batch. Each batch is an Arrow table, and a
-line of JSON in the log, as those that `benchmarks/pipeline.py` writes.
+for two threads, no page and no progress bar, and the most messages in a batch. Each batch is an
+Arrow table, and a line of JSON in the log, as those that `benchmarks/pipeline.py` writes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def main() -> None:
     """Run until the process is ended."""
     servers, topic, messages, checkpoint, log, *jars = sys.argv[1:]
     builder = SparkSession.builder.master("local[2]").config("spark.jars", ",".join(jars))
-    spark = builder.config("spark.ui.enabled", "false").getOrCreate()
+    builder = builder.config("spark.ui.enabled", "false")
+    spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
     stream = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", servers)
