@@ -83,10 +83,12 @@ class Store:
     backend: Callable[[ProgramPlan], Backend]
 
 
-def columnar(dictionary: Dictionary | None = None) -> Store:
+def columnar(
+    dictionary: Dictionary | None = None, kind: type[ColumnarBackend] = ColumnarBackend
+) -> Store:
     """A store in the memory of this process."""
     terms = Dictionary() if dictionary is None else dictionary
-    return Store(terms, lambda plan: ColumnarBackend(plan, terms, Values(terms)))
+    return Store(terms, lambda plan: kind(plan, terms, Values(terms)))
 
 
 class Reasoner:

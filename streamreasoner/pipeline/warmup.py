@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from streamreasoner.api.reasoner import Reasoner, Store
+from streamreasoner.api.reasoner import Reasoner, columnar
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.parallel import Threads
 from streamreasoner.errors import EngineError
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.lang.ast import TRIPLE
-from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,9 +49,7 @@ class _Shared(ColumnarBackend):
 
 
 def _run(program: CheckedProgram, kind: type[ColumnarBackend]) -> None:
-    terms = Dictionary()
-    store = Store(terms, lambda plan: kind(plan, terms, Values(terms)))
-    reasoner = Reasoner(program, recursion_limit=_ITERATIONS, store=store)
+    reasoner = Reasoner(program, recursion_limit=_ITERATIONS, store=columnar(kind=kind))
     options = InputOptions(max_message_bytes=1024, max_term_bytes=1024)
     codec = Codec(reasoner.dictionary, program.arities, options)
     for epoch, batch in enumerate(_batches()):
