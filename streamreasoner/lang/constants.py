@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
 
 from streamreasoner.errors import TermError
 from streamreasoner.lang.ast import Base, Constant, Prefix
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.rdf import vocabulary
+from streamreasoner.rdf.iris import is_absolute, resolve
 from streamreasoner.rdf.terms import canonical, parse
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ RDF_TYPE = f"<{vocabulary.RDF_TYPE}>"
 UNREADABLE = "<urn:unreadable>"
 """Placeholder of an invalid constant; never part of a checked program."""
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _IN_STRING = re.compile(r'\\.|["\n\r]', re.DOTALL)
 # Without the position, which refers to the N-Triples text, not to the rule text.
 _REASON = re.compile(r" is not valid: (.*?)(?: \(at character \d+\))?\.$", re.DOTALL)
@@ -90,7 +89,7 @@ class ConstantReader:
     def iri(self, token: str, span: Span) -> Constant:
         """Read `<...>`, resolved against the base."""
         reference = token[1:-1]
-        if _SCHEME.match(reference) is None:
+        if not is_absolute(reference):
             if self._base is None:
                 self._report(
                     "SR106",
@@ -99,7 +98,11 @@ class ConstantReader:
                     "write the full IRI, or declare `@base <http://…/> .` before it",
                 )
                 return Constant(UNREADABLE, span)
-            token = f"<{urljoin(self._base, reference)}>"
+            try:
+                token = f"<{resolve(reference, self._base)}>"
+            except TermError as error:
+                self._report("SR104", f"not an IRI: {error}", span, None)
+                return Constant(UNREADABLE, span)
         return self._canonical(token, span)
 
     def prefixed(self, token: str, span: Span) -> Constant:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from math import isnan
 from typing import TYPE_CHECKING, TypeAlias, assert_never
-from urllib.parse import urljoin
 
-from streamreasoner.errors import QueryError
+from streamreasoner.errors import QueryError, TermError
 from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.query.sparql.functions import FUNCTIONS
+from streamreasoner.rdf.iris import resolve
 from streamreasoner.rdf.vocabulary import XSD_BOOLEAN
 from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING
@@ -187,7 +187,10 @@ class Expressions:
     def _iri(self, term: str) -> str | None:
         text = string(term)
         if text is not None and text.language is None and self._base:
-            term = canonical(urljoin(self._base, text.lexical))
+            try:
+                term = canonical(resolve(text.lexical, self._base))
+            except TermError:
+                return None
         return builtins.apply("iri", [term])
 
 

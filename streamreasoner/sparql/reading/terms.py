@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 
 import rdflib
 
 from streamreasoner.errors import TermError
 from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.rdf import terms
+from streamreasoner.rdf.iris import resolve
 from streamreasoner.sparql.algebra import (
     Alternative,
     Inverse,
@@ -44,11 +44,17 @@ class TermReader:
     def _declare(self, prologue: Iterable[Any]) -> None:
         """Read PREFIX and BASE."""
         for declaration in prologue:
-            iri = urljoin(self._base, str(declaration.iri))
+            iri = self._resolved(str(declaration.iri), self._places.at(0))
             if declaration.name == "Base":
                 self._base = iri
             else:
                 self._prefixes[str(declaration.prefix or "")] = iri
+
+    def _resolved(self, reference: str, span: Span) -> str:
+        try:
+            return resolve(reference, self._base) if self._base else reference
+        except TermError as error:
+            raise self._places.refusal("SR260", str(error), span) from None
 
     def _triples(self, blocks: Iterable[Any]) -> list[TriplePattern]:
         found = []
@@ -156,7 +162,7 @@ class TermReader:
             elif node.datatype is not None:
                 text += f"^^{self._constant(node.datatype).term}"
         elif isinstance(node, rdflib.URIRef):
-            text = f"<{urljoin(self._base, str(node)) if self._base else node}>"
+            text = f"<{self._resolved(str(node), span)}>"
         else:
             text = terms.quoted(str(node))
             if node.datatype is not None:
