@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from streamreasoner.lang.ast import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Node = TypeVar("_Node")
 
 
 class Places:
@@ -25,3 +32,19 @@ class Places:
     def _place(self, offset: int) -> tuple[int, int]:
         line = max(bisect_left(self._starts, offset + 1), 1)
         return line, offset - self._starts[line - 1] + 1
+
+
+def placed(node: _Node, place: Callable[[Span], Span]) -> _Node:
+    """A node of an AST, and all below it, with other spans."""
+
+    def put(value: object) -> object:
+        if isinstance(value, Span):
+            return place(value)
+        if isinstance(value, tuple):
+            return tuple(map(put, value))
+        if is_dataclass(value) and not isinstance(value, type):
+            parts = {each.name: put(getattr(value, each.name)) for each in fields(value)}
+            return replace(value, **parts)
+        return value
+
+    return cast("_Node", put(node))

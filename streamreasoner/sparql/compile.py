@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, cast
 
 from streamreasoner.errors import ProgramError, TermError
 from streamreasoner.lang.ast import (
@@ -27,7 +27,7 @@ from streamreasoner.lang.ast import (
 )
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
-from streamreasoner.lang.places import Places
+from streamreasoner.lang.places import Places, placed
 from streamreasoner.lang.printer import PREFIX_NAME
 from streamreasoner.rdf.terms import canonical, to_ntriples
 from streamreasoner.sparql.algebra import in_scope
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from streamreasoner.sparql.algebra import Query, TriplePattern
     from streamreasoner.sparql.rules.bodies import Body
 
-_Node = TypeVar("_Node")
 _NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -85,8 +84,12 @@ def compile_query(text: str, source: str, name: str) -> ParsedText:
     if helpers:
         named = (PredicateIndicator(each, arity, beginning) for each, arity in helpers.items())
         directives.append(Hidden(tuple(named), beginning))
-    placed = tuple(_placed(rule, query.select.span) for rule in rules)
-    return ParsedText(Program(source, text, tuple(directives), placed), (), complete=True)
+
+    def place(span: Span) -> Span:
+        return query.select.span if span is NOWHERE else span
+
+    located = tuple(placed(rule, place) for rule in rules)
+    return ParsedText(Program(source, text, tuple(directives), located), (), complete=True)
 
 
 def _is_iri(text: str) -> bool:
@@ -213,20 +216,3 @@ def _stands(body: Body, name: str, position: int) -> bool:
         and literal.arguments[position] == Variable(name, NOWHERE)
         for literal in body.literals
     )
-
-
-def _placed(node: _Node, span: Span) -> _Node:
-    """A node with a span in place of those that are nowhere, and all below it."""
-
-    def placed(value: object) -> object:
-        if isinstance(value, Span):
-            return span if value is NOWHERE else value
-        if isinstance(value, tuple):
-            return tuple(map(placed, value))
-        if is_dataclass(value) and not isinstance(value, type):
-            return replace(
-                value, **{each.name: placed(getattr(value, each.name)) for each in fields(value)}
-            )
-        return value
-
-    return cast("_Node", placed(node))

@@ -87,6 +87,10 @@ class Body:
         )
 
 
+NOTHING_GIVEN = Body()
+"""No variable has its value before the query."""
+
+
 def bound_by_atoms(literals: Iterable[Literal]) -> set[str]:
     """The variables that are arguments of positive atoms."""
     return {

@@ -20,12 +20,14 @@ from streamreasoner.lang.ast import (
     Wildcard,
 )
 from streamreasoner.sparql.algebra import Alternative, Inverse, Negated, Repeat, Sequence
+from streamreasoner.sparql.rules.bodies import NOTHING_GIVEN, substituted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from streamreasoner.lang.ast import Expression, Literal
     from streamreasoner.sparql.algebra import Path, Term
+    from streamreasoner.sparql.rules.bodies import Body
     from streamreasoner.sparql.rules.rulebook import Rulebook
 
 Ways: TypeAlias = "list[tuple[Literal, ...]]"
@@ -37,10 +39,12 @@ class Paths:
 
     Args:
         book: Takes the rules of paths of any length.
+        given: Binds variables that have their values before, whether they are nodes or not.
     """
 
-    def __init__(self, book: Rulebook) -> None:
+    def __init__(self, book: Rulebook, given: Body = NOTHING_GIVEN) -> None:
         self._book = book
+        self._given = given
         self._known: dict[tuple[object, ...], str] = {}
 
     def ways(self, start: Term, path: Path, end: Term, graph: Term | None) -> Ways:
@@ -99,6 +103,12 @@ class Paths:
             inner = Inverse(path.path)
             name = self._reached(end, Repeat(inner, path.least, path.many), graph)
             ends = (start,)
+        elif start.name in self._given.bound:
+            ends = (start, end)
+            name = self._led(start, path, graph)
+        elif end.name in self._given.bound:
+            ends = (end, start)
+            name = self._led(end, Repeat(Inverse(path.path), path.least, path.many), graph)
         else:
             key = (path, _key(graph))
             name = self._once(key, "path", lambda name: self._pairs(name, path, graph))
@@ -124,9 +134,26 @@ class Paths:
                 before = Atom(name, _with((x,), graph), NOWHERE)
                 self._book.derive(name, _with((y,), graph), (before, *way))
 
+    def _led(self, origin: Variable, path: Repeat, graph: Term | None) -> str:
+        """The predicate of pairs of a given value and what a path leads to from it."""
+        x, y = self._ends()
+        terms = {origin.name: x}
+        known = tuple(substituted(literal, terms) for literal in self._given.literals)
+
+        def write(name: str) -> None:
+            exists = () if not isinstance(graph, Variable) else (self.exists(graph),)
+            if path.least == 0:
+                self._book.derive(name, _with((x, x), graph), (*known, *exists))
+            if path.least > 0 or not path.many:
+                for way in self.ways(x, path.path, y, graph):
+                    self._book.derive(name, _with((x, y), graph), (*known, *way))
+            if path.many:
+                self._longer(name, path, graph)
+
+        return self._once((origin.name, path, _key(graph)), "path", write)
+
     def _pairs(self, name: str, path: Repeat, graph: Term | None) -> None:
         x, y = self._ends()
-        z = Variable(self._book.fresh("node"), NOWHERE)
         if path.least == 0:
             node = Atom(self.node(graph), _with((x,), graph), NOWHERE)
             self._book.derive(name, _with((x, x), graph), (node,))
@@ -134,9 +161,15 @@ class Paths:
             for way in self.ways(x, path.path, y, graph):
                 self._book.derive(name, _with((x, y), graph), way)
         if path.many:
-            for way in self.ways(y, path.path, z, graph):
-                before = Atom(name, _with((x, y), graph), NOWHERE)
-                self._book.derive(name, _with((x, z), graph), (before, *way))
+            self._longer(name, path, graph)
+
+    def _longer(self, name: str, path: Repeat, graph: Term | None) -> None:
+        """Pairs that are a step further apart than others."""
+        x, y = self._ends()
+        z = Variable(self._book.fresh("node"), NOWHERE)
+        for way in self.ways(y, path.path, z, graph):
+            before = Atom(name, _with((x, y), graph), NOWHERE)
+            self._book.derive(name, _with((x, z), graph), (before, *way))
 
     def _nodes(self, name: str, graph: Term | None) -> None:
         x, _ = self._ends()

@@ -6,6 +6,7 @@ them apart, also those that a blank node, a path or a sub-query hides; elsewhere
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang.ast import (
@@ -34,7 +35,13 @@ from streamreasoner.sparql.algebra import (
     Values,
     mentioned,
 )
-from streamreasoner.sparql.rules.bodies import Body, bound_by_atoms, names_of, substituted
+from streamreasoner.sparql.rules.bodies import (
+    NOTHING_GIVEN,
+    Body,
+    bound_by_atoms,
+    names_of,
+    substituted,
+)
 from streamreasoner.sparql.rules.conditions import Conditions
 from streamreasoner.sparql.rules.correlation import check_correlation
 from streamreasoner.sparql.rules.groups import Groups
@@ -57,11 +64,14 @@ class Patterns:
 
     Args:
         book: Takes helper rules.
+        given: Binds variables that have their values in every part of the query, as if these stood
+            in its text; it has atoms only, and its variables are names in rules.
     """
 
-    def __init__(self, book: Rulebook) -> None:
+    def __init__(self, book: Rulebook, given: Body = NOTHING_GIVEN) -> None:
         self._book = book
-        self._paths = Paths(book)
+        self._given = given
+        self._paths = Paths(book, given)
         self._conditions = Conditions(book, self._exists)
         self._groups = Groups(book)
         self._graph: Term | None = None
@@ -113,9 +123,9 @@ class Patterns:
     def _empty(self) -> Body:
         """One empty solution, in a graph that exists."""
         if self._graph is None:
-            return Body()
+            return self._given
         exists = self._paths.exists(self._graph)
-        return Body((exists,), tuple(sorted(bound_by_atoms((exists,)))))
+        return self._given.having((exists,), sorted(bound_by_atoms((exists,))))
 
     def _triples(self, triples: Sequence[TriplePattern]) -> list[Body]:
         if not triples:
@@ -137,7 +147,7 @@ class Patterns:
             ways = [(*way, *other) for way in ways for other in more]
             if len(ways) > MOST_BODIES * MOST_BODIES:
                 raise UnsupportedError("the paths have too many alternatives", each.subject.span)
-        return self._fewer([Body(way, tuple(names_of(way))) for way in ways])
+        return self._fewer([self._given.having(way, names_of(way)) for way in ways])
 
     def _fewer(self, bodies: list[Body]) -> list[Body]:
         """The same solutions, as a predicate if there are many bodies."""
@@ -173,7 +183,8 @@ class Patterns:
         if right.computed.intersection(left.names):
             right = self._anchored(right)
         maybe = tuple(name for name in right.maybe if name not in left.names)
-        joined = left.having(right.literals, right.bound)
+        given = set(self._given.literals).intersection(left.literals)
+        joined = left.having((each for each in right.literals if each not in given), right.bound)
         return Body(joined.literals, joined.bound, (*joined.maybe, *maybe))
 
     def filtered(self, bodies: Iterable[Body], condition: Expression) -> list[Body]:
@@ -225,7 +236,8 @@ class Patterns:
         wanted: bool,  # noqa: FBT001 - a truth value
     ) -> list[tuple[Literal, ...]]:
         """Whether a pattern has a solution that is compatible with a body (section 18.6)."""
-        check_correlation(pattern, body, self._book, span)
+        apart = tuple(name for name in body.bound if name not in self._given.bound)
+        check_correlation(pattern, replace(body, bound=apart), self._book, span)
         condition = None
         while isinstance(pattern, Filter):
             # Filters of the group see the variables of the body.
@@ -377,7 +389,7 @@ class Patterns:
         counted, self._counted = self._counted, self._counted and not distinct
         bodies = self.bodies(select.pattern)
         self._counted = counted
-        projected = self._names(each.name for each in select.variables)
+        projected = self._names(each.name for each in select.variables).union(self._given.bound)
         found = []
         for body in bodies:
             apart = [
@@ -397,6 +409,7 @@ class Patterns:
         known = {name for body in bodies for name in body.names}
         names = [self._book.variable(each.name) for each in group.keys]
         keys = [name for name in dict.fromkeys(names) if name in known]
+        keys += (name for name in self._given.bound if name not in keys)
         if isinstance(self._graph, Variable):
             keys.append(self._graph.name)
         return self._groups.bodies(group, bodies, keys, self._empty())

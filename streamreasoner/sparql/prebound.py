@@ -1,0 +1,155 @@
+"""Queries with variables that have values already, as SHACL has them.
+
+Invariant: the answers are those of the query with each value in place of its variable.
+
+Source: Shapes Constraint Language (SHACL), W3C Recommendation of 20 July 2017, appendix A. A value
+that is known is put into the query; variables with many values are *given*, by a body that each
+part of the query is joined with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from streamreasoner.lang.ast import NOWHERE, Constant, Span, Variable
+from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.sparql.algebra import (
+    Apply,
+    Extend,
+    Group,
+    Minus,
+    Select,
+    Service,
+    TriplePattern,
+    Values,
+)
+from streamreasoner.sparql.rules.bodies import Body
+from streamreasoner.sparql.rules.patterns import Patterns
+from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError, atom
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from streamreasoner.lang.ast import Rule
+    from streamreasoner.sparql.algebra import Path, Query
+
+_Node = TypeVar("_Node")
+
+
+def derive_prebound(
+    query: Query,
+    predicate: str,
+    given: tuple[str, Sequence[str]],
+    terms: Mapping[str, Constant | Path],
+    columns: Sequence[str],
+) -> list[Rule]:
+    """The rules that derive the answers of a SELECT or ASK as facts.
+
+    Args:
+        query: The query.
+        predicate: The predicate of the facts, which the names of helpers begin with.
+        given: A predicate of rules, and the variables that its arguments are the values of.
+        terms: The values of other variables, by their names.
+        columns: The variables that are the arguments of a fact.
+
+    Raises:
+        UnsupportedError: The query may not be used so, or has no rules; with its place.
+    """
+    source, known = given
+    _check(query, frozenset((*known, *terms)), frozenset(known))
+    select = _Substitution(terms, known[0]).put(query.select)
+    book = Rulebook(predicate, sorted({*_names(select), *known}))
+    variables = tuple(map(book.variable, known))
+    patterns = Patterns(book, Body((atom(source, variables),), variables))
+    for body in patterns.bodies(select):
+        arguments = [body.argument(book.variable(name)) for name in columns]
+        book.derive(predicate, arguments, body.literals)
+    return book.rules
+
+
+def _check(query: Query, prebound: frozenset[str], given: frozenset[str]) -> None:
+    """Refuse what SHACL does not allow in queries with values (appendix A)."""
+    if query.dataset is not None:
+        raise _disallowed("FROM", query.dataset, "write GRAPH <name> { … } for another graph")
+    for node in _nodes(query.select):
+        match node:
+            case Minus(_, _, span):
+                raise _disallowed("MINUS", span, "write FILTER NOT EXISTS")
+            case Values(_, _, span):
+                raise _disallowed("VALUES", span, "write FILTER (?x IN (…))")
+            case Service(_, span):
+                raise _disallowed("SERVICE", span, "let the input bring what it would answer")
+            case Extend(_, variable) if variable.name in prebound:
+                message = f"a query in shapes cannot assign the pre-bound variable ${variable.name}"
+                raise UnsupportedError(message, variable.span, "assign another variable")
+            case Select(_, variables, _, _, _, _, span) if node is not query.select:
+                if missing := given.difference(each.name for each in variables):
+                    names = " ".join(f"${name}" for name in sorted(missing))
+                    message = f"a sub-query in shapes does not select {names}"
+                    raise UnsupportedError(message, span, f"add {names} after its SELECT")
+
+
+def _disallowed(what: str, span: Span, hint: str) -> UnsupportedError:
+    return UnsupportedError(f"SHACL does not allow {what} in a query", span, hint)
+
+
+class _Substitution:
+    """Puts terms and paths in place of variables.
+
+    Args:
+        terms: What to put, by the names of variables.
+        key: A given variable, which a group without keys of its own is grouped by.
+    """
+
+    def __init__(self, terms: Mapping[str, Constant | Path], key: str) -> None:
+        self._terms = terms
+        self._key = Variable(key, NOWHERE)
+
+    def put(self, node: _Node) -> _Node:  # noqa: PLR0911 - one for each kind of node
+        """The same node with terms."""
+        match node:
+            case Apply("BOUND", (Variable(name),), span) if name in self._terms:
+                return cast("_Node", Constant(to_ntriples(True), span))  # noqa: FBT003 - a term
+            case Variable(name):
+                return cast("_Node", self._terms.get(name, node))
+            case TriplePattern(subject, Variable(name) as predicate, value):
+                ends = self.put(subject), self.put(value)
+                path = self._terms.get(name, predicate)
+                return cast("_Node", TriplePattern(ends[0], path, ends[1]))
+            case Select():
+                kept = self._kept(node.variables)
+                pattern, order = self.put(node.pattern), self.put(node.order)
+                select = replace(node, pattern=pattern, variables=kept, order=order)
+                return cast("_Node", select)
+            case Group():
+                keys = self._kept(node.keys) or ((self._key,) if node.keys else ())
+                pattern, results = self.put(node.pattern), self.put(node.results)
+                return cast("_Node", replace(node, pattern=pattern, keys=keys, results=results))
+            case tuple():
+                return cast("_Node", tuple(map(self.put, node)))
+            case Span():
+                return node
+            case _ if is_dataclass(node) and not isinstance(node, type):
+                values = {each.name: self.put(getattr(node, each.name)) for each in fields(node)}
+                return cast("_Node", replace(node, **values))
+            case _:
+                return node
+
+    def _kept(self, variables: Iterable[Variable]) -> tuple[Variable, ...]:
+        return tuple(each for each in variables if each.name not in self._terms)
+
+
+def _nodes(node: object) -> Iterator[object]:
+    """A value of the algebra and all below it."""
+    if isinstance(node, tuple):
+        for each in node:
+            yield from _nodes(each)
+    elif is_dataclass(node):
+        yield node
+        for part in fields(node):
+            yield from _nodes(getattr(node, part.name))
+
+
+def _names(node: object) -> Iterator[str]:
+    return (each.name for each in _nodes(node) if isinstance(each, Variable))
