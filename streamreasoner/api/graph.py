@@ -73,7 +73,7 @@ class EpochStore(Store):
         if not isinstance(query, str) or initBindings:
             raise NotImplementedError
         prefixes = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in initNs.items())
-        return _result(evaluate(prefixes + query, self._facts))
+        return _result(evaluate(prefixes + query, self._facts.apart()))
 
     def bind(self, prefix: str, namespace: rdflib.URIRef, override: bool = True) -> None:  # noqa: FBT001, FBT002
         """Name a namespace."""

@@ -7,7 +7,7 @@ Invariant: updates and results are rdflib terms, Python values or tables of text
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import chain, groupby
@@ -20,6 +20,7 @@ from streamreasoner.api import shown
 from streamreasoner.api.arrow_input import updates_of
 from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.api.results import Diff, Facts, Trace, violations
+from streamreasoner.api.turn import TermsOfEpoch, Turn, in_turn
 from streamreasoner.api.updates import (
     Update,
     Violation,
@@ -47,7 +48,6 @@ from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -94,6 +94,12 @@ def columnar(
 class Reasoner:
     """Keeps every consequence of a rule program up to date under assertions and retractions.
 
+    Any number of threads may call its methods. They take turns: each sees whole epochs, and the
+    outcome is that of some order of the calls. A query takes its turn to read an epoch and to look
+    up terms, and is evaluated next to other calls; results are decoded without a turn, and stay
+    valid whatever comes after them. `dictionary` and `engine` take no turns: use them while no
+    other thread uses the reasoner.
+
     Attributes:
         program: The checked program.
         dictionary: Terms and their ids.
@@ -120,6 +126,7 @@ class Reasoner:
         sources: InputSources = NO_SOURCES,
         known_constraints: frozenset[str] = frozenset(),
     ) -> None:
+        self._turn = Turn()
         self._sources = sources
         plan = lower(program).with_sources(sources, known)
         plan = replace(plan, arities={**known, **plan.arities})
@@ -170,8 +177,11 @@ class Reasoner:
             DataError: An update is not a valid fact of the program; the message has its index.
             EngineError: The epoch failed and was rolled back.
         """
-        return self._apply(list(self._encode(updates)))
+        rows = list(updates)  # whatever makes them may wait for another thread
+        with self._turn:
+            return self._apply(list(self._encode(rows)))
 
+    @in_turn
     def apply_arrow(self, table: object, predicate: str = TRIPLE) -> Diff:
         """Apply one epoch of updates from a table, without a Python object for each term.
 
@@ -193,6 +203,7 @@ class Reasoner:
         arity = self.program.arities[predicate]
         return self._apply([updates_of(table, predicate, arity, self.dictionary)])
 
+    @in_turn
     def advance(self, to: Time) -> Diff:
         """Move the frontier to a time, as one epoch without other input.
 
@@ -208,6 +219,7 @@ class Reasoner:
         """
         return self._diff(self.take((), milliseconds(to)))
 
+    @in_turn
     def take(
         self,
         updates: Iterable[Updates],
@@ -246,14 +258,18 @@ class Reasoner:
         with self.ahead(blocks) as updates:
             return self._diff(self.take(updates))
 
-    def ahead(self, blocks: Iterable[Updates]) -> AbstractContextManager[Iterator[Updates]]:
+    @contextmanager
+    def ahead(self, blocks: Iterable[Updates]) -> Iterator[Iterator[Updates]]:
         """Read blocks that an epoch takes in another thread, while the one before is added.
 
-        The block of the statement has no other use for the dictionary.
+        The block of the statement is one turn, and has no other use for the dictionary.
         """
         # Ids of a distributed dictionary come from Spark, which has threads of its own.
         is_local = self.dictionary.local is self.dictionary
-        return one_ahead(blocks) if is_local else nullcontext(iter(blocks))
+        with self._turn:
+            lent = self._turn.lend(blocks)
+            with one_ahead(lent) if is_local else nullcontext(lent) as updates:
+                yield updates
 
     def read(
         self, path: str | Path, *, header: bool = False, ts: Time | None = None
@@ -270,6 +286,9 @@ class Reasoner:
         Raises:
             DataError: The file cannot be read, or its facts do not fit the program.
         """
+        return self._turn.each(self._read(path, header=header, ts=ts))
+
+    def _read(self, path: str | Path, *, header: bool, ts: Time | None) -> Iterator[Updates]:
         time = None if ts is None else milliseconds(ts)
         for facts in load(path, self.dictionary.local, header=header):
             check_predicate(facts.predicate, facts.args.shape[1], self.program.arities, f"{path}: ")
@@ -278,6 +297,7 @@ class Reasoner:
             ids = self.dictionary.resolve(facts.args)
             yield Updates(facts.predicate, ids, facts.diff, times)
 
+    @in_turn
     def add_rules(self, rules: str, source: str = "<added rules>") -> Diff:
         """Add rules, facts and directives to the program, as one epoch without other input.
 
@@ -291,6 +311,7 @@ class Reasoner:
         """
         return self.change_program(with_rules(self.program, _text(rules), source))
 
+    @in_turn
     def remove_rules(self, rules: str, source: str = "<removed rules>") -> Diff:
         """Remove rules and facts from the program, as one epoch without other input.
 
@@ -304,6 +325,7 @@ class Reasoner:
         """
         return self.change_program(without_rules(self.program, _text(rules), source))
 
+    @in_turn
     def add_query(self, name: str, text: str) -> Diff:
         """Keep the answers of a query in SPARQL up to date, from one epoch without other input on.
 
@@ -320,6 +342,7 @@ class Reasoner:
         """
         return self.change_program(with_query(self.program, name, _text(text), f"<query {name}>"))
 
+    @in_turn
     def remove_query(self, name: str, text: str) -> Diff:
         """Remove a query that was added, as one epoch without other input.
 
@@ -334,6 +357,7 @@ class Reasoner:
         source = f"<query {name}>"
         return self.change_program(without_query(self.program, name, _text(text), source))
 
+    @in_turn
     def change_program(self, program: CheckedProgram) -> Diff:
         """Switch to another program, as one epoch without other input.
 
@@ -345,6 +369,7 @@ class Reasoner:
         self._epoch += 1
         return self._diff(result, before)
 
+    @in_turn
     def adopt(
         self,
         program: CheckedProgram,
@@ -372,6 +397,7 @@ class Reasoner:
         self._constraints = self._constraints.union(program.constraints)
         return result
 
+    @in_turn
     def rehearse(
         self,
         updates: Iterable[Updates],
@@ -396,6 +422,7 @@ class Reasoner:
             plan, facts = self._change_to(program)
             self.engine.rehearse(chain(facts, updates), plan, frontier)
 
+    @in_turn
     def facts(self, predicate: str = TRIPLE) -> Facts:
         """The present facts of a predicate, asserted and derived, each once, in any order.
 
@@ -404,6 +431,7 @@ class Reasoner:
         check_predicate(predicate, None, self.program.arities)
         return Facts(predicate, self.engine.facts(predicate), self.dictionary)
 
+    @in_turn
     def violations(self) -> list[Violation]:
         """The present violations of all constraints, in any order."""
         return [
@@ -412,11 +440,13 @@ class Reasoner:
             for violation in violations(constraint, self._present(name), self.dictionary)
         ]
 
+    @in_turn
     def trace(self, predicate: str = TRIPLE) -> Trace:
         """Every (arguments, iteration, multiplicity) of a predicate, in any order."""
         check_predicate(predicate, None, self.program.arities)
         return Trace(self.engine.trace(predicate), self.dictionary)
 
+    @in_turn
     def explain(self, fact: str, *args: PythonTerm, limits: Limits | None = None) -> Explanation:
         """Why a fact is present, or what is missing for it.
 
@@ -461,17 +491,19 @@ class Reasoner:
         from streamreasoner.query.sparql.evaluate import evaluate  # noqa: PLC0415
         from streamreasoner.query.sparql.limits import QueryLimits  # noqa: PLC0415
 
-        answer = evaluate(text, self.facts_of_epoch(), limits or QueryLimits())
-        if isinstance(answer, Truth):
-            return answer.holds
-        return Answer(answer, common_prefixes(self.program.programs))
+        with self._turn:
+            facts, prefixes = self.facts_of_epoch(), common_prefixes(self.program.programs)
+        answer = evaluate(text, facts, limits or QueryLimits())
+        return answer.holds if isinstance(answer, Truth) else Answer(answer, prefixes)
 
+    @in_turn
     def facts_of_epoch(self) -> FactsOfEpoch:
         """The present triples and quads as queries read them, copied once an epoch."""
         if self._asked is None:
             self._asked = self._copied(self._rows_of(TRIPLE))
-        return self._asked
+        return self._asked.apart()
 
+    @in_turn
     def graph(self) -> Graph:
         """The present triples as an rdflib graph, which stays as it is and cannot be changed.
 
@@ -487,6 +519,7 @@ class Reasoner:
             self._asked = self._copied(triples)
         return Graph(store=EpochStore(self._asked, SortedTriples(triples)))
 
+    @in_turn
     def _repr_html_(self) -> str:
         statistics = self.engine.statistics()
         derived = statistics.present - statistics.asserted
@@ -499,7 +532,8 @@ class Reasoner:
         """The present triples, which are given, and quads, for queries."""
         from streamreasoner.query.sparql.facts import facts_of_arrays  # noqa: PLC0415 - the same
 
-        return facts_of_arrays(self.dictionary, triples, self._rows_of(QUAD))
+        terms = TermsOfEpoch(self.dictionary, len(self.dictionary), self._turn)
+        return facts_of_arrays(terms, triples, self._rows_of(QUAD))
 
     def _rows_of(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of triples or quads, which the program may not have."""
