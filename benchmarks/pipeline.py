@@ -58,6 +58,7 @@ from streamreasoner.pipeline.observers import PipelineObserver
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.system import jvm
 from streamreasoner.system.allocator import keep_freed_memory
+from streamreasoner.system.stopping import on_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -133,7 +134,8 @@ def main() -> int:
         config, log = options.child
         if config.stem == READING:
             app.EpochRunner = Reading
-        app.run(load(config), EventLog(log))
+        with on_signals() as stop:
+            app.run(load(config), stop, EventLog(log))
         return 0
     files = harness.lubm(options.scale)
     with tempfile.TemporaryDirectory(prefix="streamreasoner-bench-") as name, Broker() as broker:

@@ -7,7 +7,6 @@ module that sees every adapter, so its length is that of the list of adapters.
 from __future__ import annotations
 
 import logging
-import signal
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
@@ -87,10 +86,10 @@ from streamreasoner.state import PROGRAMS, TERMS, TRACE, Tables, check_version
 from streamreasoner.state.delta.retention import Retention
 from streamreasoner.system import jvm
 from streamreasoner.system.garbage import loaded_objects_are_kept
+from streamreasoner.system.stopping import Stop, StopRequestedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import FrameType
 
     from streamreasoner.config import Config
     from streamreasoner.engine.ports import Backend
@@ -141,16 +140,22 @@ class Pipeline:
 
 
 @contextmanager
-def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterator[Pipeline]:
+def pipeline(
+    config: Config, observer: PipelineObserver | None = None, stop: Stop | None = None
+) -> Iterator[Pipeline]:
     """Start a pipeline; on exit, finish the current batch and close.
 
     Args:
         config: The configuration.
         observer: Notified of every batch, in addition to the metrics.
+        stop: Ends the start, or the query once it runs.
 
     Raises:
+        StopRequestedError: The start was ended.
         StreamReasonerError: A step of the start failed, or a batch did.
     """
+    stop = Stop() if stop is None else stop
+    stop.starting()
     with ExitStack() as stack:
         # Only the server of facts shows what the last epochs did.
         recent = (Profile(), Rejections()) if config.server.facts else None
@@ -159,6 +164,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         observers = (metrics, log, *(recent or ()), observer)
         watcher = Observers(*(each for each in observers if each is not None))
         program, topics, schemas, lock = _checked(config, stack)
+        stop.check()
         # Starting Spark, restoring the state and compiling kernels each take seconds: run them
         # in parallel.
         place = _place(config)
@@ -168,15 +174,17 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         starting = _start_spark(config, place, lock, stack)
         warming = stack.enter_context(ThreadPoolExecutor(1)).submit(warmup.prepare, program)
         sink, encoder = _output(config, stack)
+        stop.check()
         tables, checkpoint, in_effect, point = _recover(
             config, program, topics, sink, stack, encoder.layout
         )
         store = (
-            _in_spark(config, tables, point, starting.result())
+            _in_spark(config, tables, point, stop.result(starting))
             if place is BackendKind.SPARK
             else _in_memory(tables, point)
         )
         progress = _progress(config, tables, point)
+        stop.check()
         reasoner = _restore(config, in_effect, tables, point, store, progress)
         checkpoint, limit = _plan(config, checkpoint, tables, reasoner)
         watcher.program(in_effect.text.hash)
@@ -208,13 +216,13 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         if recent is not None:
             recent[0].watch(lag.total)
         stream = read_stream(
-            starting.result().spark,
+            stop.result(starting).spark,
             config.kafka,
             security.java(config.kafka.security),
             config.rules.control_topic,
             limit.messages,
         )
-        warming.result()
+        stop.result(warming)
         monitor = None
         if may_move:
             monitor = _size_monitor(config, reasoner, lambda: query.stop())  # noqa: PLW0108 - assigned below
@@ -240,59 +248,43 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         if metrics is not None:
             metrics.health.ready(is_ready=True)
             stack.callback(metrics.health.ready, is_ready=False)
+        stop.running(query.stop)
         _log.info("Reading %s.", ", ".join(_read_topics(config)))
         yield Pipeline(reasoner, query, runner, monitor)
 
 
-def run(config: Config, observer: PipelineObserver | None = None) -> None:
-    """Run a pipeline until SIGTERM or SIGINT; the current batch is finished first.
+def run(config: Config, stop: Stop, observer: PipelineObserver | None = None) -> None:
+    """Run a pipeline until it is asked to stop; the current batch is finished first.
 
     A state that outgrows memory moves to Spark.
 
     Raises:
         StreamReasonerError: The pipeline cannot start, or failed.
     """
-    running: list[Query] = []
-    stopping = False
-
-    def stop(number: int, _: FrameType | None) -> None:
-        nonlocal stopping
-        stopping = True
-        _log.info("Stopping on %s.", signal.Signals(number).name)
-        if not running:
-            # Still starting: nothing is in flight, so unwind and exit.
-            raise SystemExit(0)
-        running[0].stop()
-
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        while True:
-            try:
-                outgrown = _run_once(config, observer, running)
-            except BatchTooLargeError as error:
-                if stopping:
-                    return
-                _log.warning("%s", error)
-                continue
-            except SparkDiedError:
-                careful = _careful(config)
-                if stopping or careful is None or session.submitted():
-                    raise
-                _log.warning(
-                    "Spark's Java process has died or has no memory left; nothing is lost. "
-                    "Starting it again, to take at most %s messages of a partition at a time, in "
-                    "case more did not fit its memory. The next start takes more again.",
-                    careful.kafka.consumer_options[MAX_POLL_RECORDS],
-                )
-                config = careful
-                continue
-            if stopping or not outgrown:
-                return
-            spark = replace(config.pipeline, backend=BackendKind.SPARK.value)
-            config = replace(config, pipeline=spark)
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+    while not stop.requested:
+        try:
+            outgrown = _run_once(config, stop, observer)
+        except StopRequestedError:
+            return
+        except BatchTooLargeError as error:
+            _log.warning("%s", error)
+            continue
+        except SparkDiedError:
+            careful = _careful(config)
+            if stop.requested or careful is None or session.submitted():
+                raise
+            _log.warning(
+                "Spark's Java process has died or has no memory left; nothing is lost. "
+                "Starting it again, to take at most %s messages of a partition at a time, in "
+                "case more did not fit its memory. The next start takes more again.",
+                careful.kafka.consumer_options[MAX_POLL_RECORDS],
+            )
+            config = careful
+            continue
+        if not outgrown:
+            return
+        spark = replace(config.pipeline, backend=BackendKind.SPARK.value)
+        config = replace(config, pipeline=spark)
 
 
 def bootstrap(
@@ -399,11 +391,10 @@ def _bootstrap_once(
         return done
 
 
-def _run_once(config: Config, observer: PipelineObserver | None, running: list[Query]) -> bool:
+def _run_once(config: Config, stop: Stop, observer: PipelineObserver | None) -> bool:
     """Run a pipeline until its query ends; returns whether to continue in Spark."""
     try:
-        with pipeline(config, observer) as started, loaded_objects_are_kept():
-            running.append(started.query)
+        with pipeline(config, observer, stop) as started, loaded_objects_are_kept():
             started.query.wait()
     except StateFullError as error:
         if config.pipeline.backend != "auto":
@@ -412,8 +403,6 @@ def _run_once(config: Config, observer: PipelineObserver | None, running: list[Q
         return True
     else:
         return started.outgrown
-    finally:
-        running.clear()
 
 
 def _checked(

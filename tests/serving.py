@@ -15,6 +15,7 @@ from pipelines import DEADLINE_SECONDS
 from streamreasoner.config_server import ServerConfig
 from streamreasoner.server.listening import listen
 from streamreasoner.server.web.serve import Served, Server
+from streamreasoner.system.stopping import Stop
 
 
 def configuration(**values):
@@ -71,7 +72,8 @@ def serving(tables, at=None, *, ready=True, headers=None, **values):
     """The port of a server."""
     config = configuration(**values)
     with listen(config) as place:
-        server = Server(config, Served(tables, at))
+        stop = Stop()
+        server = Server(config, Served(tables, at), stop)
         thread = threading.Thread(target=server.run, args=([place],))
         thread.start()
         port = place.getsockname()[1]
@@ -80,7 +82,7 @@ def serving(tables, at=None, *, ready=True, headers=None, **values):
                 await_ready(port, headers)
             yield port
         finally:
-            server.should_exit = True
+            stop.request()
             thread.join()
 
 

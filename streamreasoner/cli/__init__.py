@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 import streamreasoner
+from streamreasoner.cli.interrupts import interrupts_return
 from streamreasoner.cli.messaging import topics
 from streamreasoner.cli.messaging.broker import broker
 from streamreasoner.cli.messaging.consume import consume
@@ -89,7 +90,8 @@ def _options(
 def main() -> None:
     """Run the command line; the exit code reports success or failure."""
     try:
-        app()
+        with interrupts_return():
+            app()
     except StreamReasonerError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(1) from None

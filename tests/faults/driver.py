@@ -24,6 +24,7 @@ from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.observers import PipelineObserver
 from streamreasoner.state import schemas
 from streamreasoner.state.delta.table import Table
+from streamreasoner.system.stopping import on_signals
 
 
 def die():
@@ -160,7 +161,8 @@ def main():
             ignore_marker()
         case "clock":
             jump()
-    app.run(load(config), observer)
+    with on_signals() as stop:
+        app.run(load(config), stop, observer)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ from streamreasoner.errors import (
 )
 from streamreasoner.pipeline.lock import StateLock
 from streamreasoner.state.past.epochs import Past
+from streamreasoner.system.stopping import Stop
 
 pytestmark = MARKS
 
@@ -114,7 +115,7 @@ def test_a_bootstrap_that_is_killed_goes_on(broker, tmp_path, backend):
             code = process.wait(DEADLINE_SECONDS)
             assert code == -signal.SIGKILL, (tmp_path / "driver.log").read_text()
         with pytest.raises(StateError, match="was interrupted"):
-            run(case.config)
+            run(case.config, Stop())
     for command in (["rebuild", "--into", tmp_path / "new"], ["purge", "--term", "<urn:a>"]):
         with pytest.raises(StateError, match="was interrupted"):
             invoke(case, *command)

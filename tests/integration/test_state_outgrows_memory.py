@@ -30,6 +30,7 @@ from thorough import THOROUGH
 from streamreasoner.app import run
 from streamreasoner.backends.columnar import arena
 from streamreasoner.program import check_text
+from streamreasoner.system.stopping import on_signals
 
 pytestmark = MARKS_OF_AN_OWN_JVM
 
@@ -92,7 +93,8 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(  # noqa: PLR0917 - fixtu
     driving = threading.Thread(target=drive)
     with caplog.at_level("INFO", "streamreasoner"):
         driving.start()
-        run(case.config)
+        with on_signals() as stop:
+            run(case.config, stop)
     driving.join()
     assert "Continuing in Spark" in caplog.text
     assert (full != "memory") == ("can be addressed" in caplog.text)

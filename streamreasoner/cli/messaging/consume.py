@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from streamreasoner.cli.interrupts import interruptible
 from streamreasoner.cli.options import ConfigFile, Written  # noqa: TC001 - typer reads them
 from streamreasoner.errors import ConfigError
 
@@ -70,7 +71,7 @@ def consume(
     alone = headers or name == kafka.dead_letter_topic
     start = None if offsets is None else Position.read(offsets).of(name)
     polls = read_topic(kafka, name, from_beginning=from_beginning, offsets=start)
-    with closing(polls), suppress(KeyboardInterrupt, BrokenPipeError):
+    with suppress(KeyboardInterrupt, BrokenPipeError), closing(polls), interruptible():
         for messages in _at_most(count, polls):
             for group in ([message] for message in messages) if alone else [messages]:
                 if headers:

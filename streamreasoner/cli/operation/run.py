@@ -14,7 +14,9 @@ def run(config: ConfigFile) -> None:
     from streamreasoner import app
     from streamreasoner.cli.logs import configure_logging
     from streamreasoner.config import load
+    from streamreasoner.system.stopping import on_signals
 
     loaded = load(config)
     configure_logging(loaded.log)
-    app.run(loaded)
+    with on_signals() as stop:
+        app.run(loaded, stop)

@@ -19,18 +19,19 @@ def main() -> None:
     from streamreasoner.cli.logs import configure_logging
     from streamreasoner.server.supervisor import read_order
     from streamreasoner.server.web.serve import Served, Server
+    from streamreasoner.system.stopping import on_signals
 
     order = read_order(sys.stdin.buffer)
     configure_logging(order.log)
-    server = Server(order.server, Served(order.tables, None, order.upstream))
+    served = Served(order.tables, None, order.upstream)
+    with on_signals() as stop, socket.socket(fileno=order.descriptor) as place:
 
-    def stop_at_the_end() -> None:
-        sys.stdin.buffer.read()
-        server.should_exit = True
+        def stop_at_the_end() -> None:
+            sys.stdin.buffer.read()
+            stop.request()
 
-    threading.Thread(target=stop_at_the_end, daemon=True).start()
-    with socket.socket(fileno=order.descriptor) as place:
-        server.run([place])
+        threading.Thread(target=stop_at_the_end, daemon=True).start()
+        Server(order.server, served, stop).run([place])
 
 
 if __name__ == "__main__":

@@ -57,6 +57,7 @@ def serve(
     from streamreasoner.server.listening import address, listen
     from streamreasoner.server.web.serve import Served, Server
     from streamreasoner.state.past.epochs import Past
+    from streamreasoner.system.stopping import on_signals
 
     configure_logging(LogConfig(level="info", format="text"))
     password = None
@@ -83,6 +84,6 @@ def serve(
     tables = state / "tables"
     past = Past(tables)
     served = Served(tables, None if at is None else epoch_of(past, at))
-    with listen(server) as place:
+    with on_signals() as stop, listen(server) as place:
         print(f"Answering questions at {address(server, place)}.", file=sys.stderr)
-        Server(server, served).run([place])
+        Server(server, served, stop).run([place])

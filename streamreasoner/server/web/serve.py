@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -14,10 +15,12 @@ from streamreasoner.server.web.following import FollowedReplica
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Generator
     from pathlib import Path
 
     from streamreasoner.config_server import ServerConfig
     from streamreasoner.server.pages import Upstream
+    from streamreasoner.system.stopping import Stop
 
 CONNECTIONS: Final = 256
 """Connections at a time; more are answered 503."""
@@ -42,14 +45,15 @@ class Served:
 
 
 class Server(uvicorn.Server):
-    """A server of one state; setting `should_exit` stops it.
+    """A server of one state.
 
     Args:
         server: The configuration.
         served: What it answers for.
+        stop: Ends it.
     """
 
-    def __init__(self, server: ServerConfig, served: Served) -> None:
+    def __init__(self, server: ServerConfig, served: Served, stop: Stop) -> None:
         # What clients send wrongly is theirs to know.
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
         logging.getLogger("asyncio").setLevel(logging.ERROR)  # a client that went away
@@ -74,6 +78,16 @@ class Server(uvicorn.Server):
                 ssl_keyfile=server.key_file,
             )
         )
+
+        stop.running(self._end)
+
+    def _end(self) -> None:
+        self.should_exit = True
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Leave signals to the request to stop, which a signal that comes earlier makes too."""
+        yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to load the state, and to answer."""

@@ -1,0 +1,72 @@
+"""Whenever a signal comes, a pipeline ends with 0, and the next one goes on."""
+
+from __future__ import annotations
+
+import random
+import re
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from pipelines import (
+    await_published,
+    changes,
+    eventually,
+    fact,
+    net,
+    new_case,
+    produce,
+    running,
+    terminate,
+)
+from thorough import THOROUGH
+
+RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+START_SECONDS = 12.0
+AFTER_SECONDS = 0.5
+ENDS_SECONDS = 60
+
+
+def await_handler(process, number):
+    """Wait until a process has a handler for a signal."""
+
+    def caught():
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        [mask] = re.findall(r"^SigCgt:\s*([0-9a-f]+)$", status, re.MULTILINE)
+        return int(mask, 16) >> (number - 1) & 1
+
+    eventually(caught, 1, every=0.01)
+
+
+def await_reading(case, starts):
+    """Wait until pipelines have said that they read this many times."""
+    log = case.directory / "driver.log"
+    eventually(lambda: log.read_text().count("Reading "), starts, every=0.01)
+
+
+@pytest.mark.parametrize("seed", range(20 if THOROUGH else 1))
+def test_a_signal_ends_a_start_whenever_it_comes(broker, tmp_path, seed):
+    """At random moments of a start, and in the half second after it has said that it reads."""
+    case = new_case(broker, tmp_path, RULES)
+    generator = random.Random(seed)
+    for moment in range(10 if THOROUGH else 4):
+        number = generator.choice(SIGNALS)
+        with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+            await_handler(process, number)
+            begun = moment % 2
+            if begun:
+                starts = (case.directory / "driver.log").read_text().count("Reading ")
+                await_reading(case, starts + 1)
+            delay = generator.uniform(0, AFTER_SECONDS if begun else START_SECONDS)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(delay)
+            process.send_signal(number)
+            assert process.wait(ENDS_SECONDS) == 0, (moment, delay, number)
+    sent = produce(case, [fact("edge", "<urn:a>", "<urn:b>"), fact("edge", "<urn:b>", "<urn:c>")])
+    with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+        await_published(case, sent)
+        assert terminate(process) == 0
+    assert len(net(changes(case))) == 3
