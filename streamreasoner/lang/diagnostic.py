@@ -72,6 +72,8 @@ CATALOGUE = {
     "SR505": "A derived predicate is used by another one or, if there is an @output, named by it.",
     "SR506": "A rule whose literals contradict each other derives nothing.",
     "SR507": "A decimal that an atom looks up is no integer, even if it is whole.",
+    "SR508": "Answers of a continuous query are a set: only LIMIT and OFFSET need an ORDER BY.",
+    "SR509": "A query has an answer for some data.",
 }
 """Code to the rule behind it; docs/diagnostics.md explains each with an example."""
 

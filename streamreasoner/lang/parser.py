@@ -42,11 +42,13 @@ class ParsedText:
         program: The statements that could be read.
         diagnostics: In no particular order.
         complete: Whether `program` has all statements of the text.
+        warnings: Constructs of the text that are legal but probably mistakes.
     """
 
     program: Program
     diagnostics: tuple[Diagnostic, ...]
     complete: bool
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def parse(text: str, source: str = "<rules>") -> Program:

@@ -241,7 +241,8 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     if errors:
         # A literal that a helper has too is wrong in both.
         raise refuse(dict.fromkeys(errors), texts)
-    warnings = [item for find in WARNINGS for program in written for item in find(program)]
+    warnings = [item for reading in readings for item in reading.warnings]
+    warnings += (item for find in WARNINGS for program in written for item in find(program))
     warnings += (item for find in WARNINGS_OF_ALL for item in find(programs))
     used = arities(programs)
     return CheckedProgram(

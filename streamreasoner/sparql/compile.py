@@ -32,8 +32,9 @@ from streamreasoner.lang.printer import PREFIX_NAME
 from streamreasoner.rdf.terms import canonical, to_ntriples
 from streamreasoner.sparql.algebra import in_scope
 from streamreasoner.sparql.parse import parse_query
-from streamreasoner.sparql.rules.paths import triple
-from streamreasoner.sparql.rules.patterns import Patterns, check_order
+from streamreasoner.sparql.rules.bodies import UNBOUND
+from streamreasoner.sparql.rules.dataset import Dataset
+from streamreasoner.sparql.rules.patterns import Patterns
 from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError
 from streamreasoner.values.builtins import TESTS
 
@@ -61,7 +62,7 @@ def compile_query(text: str, source: str, name: str) -> ParsedText:
     beginning = Places(source, text).span(0, 1)
     try:
         query = parse_query(text, source)
-        rules = _rules(query, name, beginning)
+        rules, warnings = _rules(query, name, beginning)
     except ProgramError as error:
         return _refused(text, source, cast("tuple[Diagnostic, ...]", error.diagnostics))
     except UnsupportedError as error:
@@ -76,10 +77,10 @@ def compile_query(text: str, source: str, name: str) -> ParsedText:
         triples = Atom(QUAD, (*(Wildcard(window.span),) * 3, window.stream), window.span)
         directives.append(Expires(triples, window.after, window.every, window.span))
     helpers = {
-        head.predicate: len(head.arguments)
+        atom.predicate: len(atom.arguments)
         for rule in rules
-        for head in rule.heads
-        if head.predicate.startswith(f"{name}__")
+        for atom in (*rule.heads, *rule.body)
+        if isinstance(atom, Atom) and atom.predicate.startswith(f"{name}__")
     }
     if helpers:
         named = (PredicateIndicator(each, arity, beginning) for each, arity in helpers.items())
@@ -89,7 +90,8 @@ def compile_query(text: str, source: str, name: str) -> ParsedText:
         return query.select.span if span is NOWHERE else span
 
     located = tuple(placed(rule, place) for rule in rules)
-    return ParsedText(Program(source, text, tuple(directives), located), (), complete=True)
+    program = Program(source, text, tuple(directives), located)
+    return ParsedText(program, (), complete=True, warnings=tuple(warnings))
 
 
 def _is_iri(text: str) -> bool:
@@ -104,30 +106,23 @@ def _refused(text: str, source: str, problems: tuple[Diagnostic, ...]) -> Parsed
     return ParsedText(Program(source, text, (), ()), problems, complete=False)
 
 
-def _rules(query: Query, name: str, beginning: Span) -> list[Rule]:
+def _rules(query: Query, name: str, beginning: Span) -> tuple[list[Rule], list[Diagnostic]]:
     if _NAME.fullmatch(name) is None or name in TESTS or name in ARITIES:
         raise UnsupportedError(
             f"the answers cannot be facts of a predicate '{name}'",
             beginning,
             "a predicate has ASCII letters, digits and `_`, and begins with a letter",
         )
-    if query.dataset is not None:
-        raise UnsupportedError(
-            "FROM names graphs that are loaded once",
-            query.dataset,
-            "the default graph is that of the facts; write `GRAPH <name> { … }` for another one",
-        )
-    check_order(query.select)
     book = Rulebook(name, sorted(_all_names(query)))
-    patterns = Patterns(book)
+    patterns = Patterns(book, Dataset(query, book))
+    columns = query.select.variables if query.form == "SELECT" else ()
     match query.form:
         case "SELECT" | "ASK":
-            columns = [] if query.form == "ASK" else query.select.variables
-            for body in patterns.bodies(query.select.pattern):
+            for body in patterns.solutions(query.select):
                 arguments = [body.argument(book.variable(each.name)) for each in columns]
                 book.derive(name, arguments, body.literals)
         case "CONSTRUCT":
-            _Construct(query, name, book).write(patterns.bodies(query.select.pattern))
+            _Construct(query, name, book).write(patterns.solutions(query.select))
         case _:
             raise UnsupportedError(
                 "DESCRIBE leaves open what its answers are",
@@ -135,9 +130,15 @@ def _rules(query: Query, name: str, beginning: Span) -> list[Rule]:
                 "write a CONSTRUCT with the triples that you need",
             )
     answers = TRIPLE if query.form == "CONSTRUCT" else name
+    warnings = [*patterns.warnings]
     if not any(head.predicate == answers for rule in book.rules for head in rule.heads):
-        raise UnsupportedError("the query has no answer, whatever the data", query.select.span)
-    return book.rules
+        message = "the query has no answer, whatever the data"
+        hint = "a condition that reads a variable that is unbound is never true"
+        warnings.append(Diagnostic("SR509", message, query.select.span, hint))
+        if answers == name:
+            unbound = [Constant(UNBOUND, NOWHERE) for _ in columns]
+            book.derive(name, unbound, (Atom(book.predicate("nothing"), (), NOWHERE),))
+    return book.rules, warnings
 
 
 def _all_names(query: Query) -> set[str]:
@@ -195,7 +196,7 @@ class _Construct:
             tests.append(Negation(Call("is_literal", (subject,), NOWHERE), NOWHERE))
         if isinstance(predicate, Variable) and not _stands(part, predicate.name, 1):
             tests.append(Call("is_iri", (predicate,), NOWHERE))
-        head = triple(subject, predicate, value, None)
+        head = Atom(TRIPLE, (subject, predicate, value), NOWHERE)
         self._book.add((head,), (*part.literals, *tests))
 
     def _argument(self, term: object, body: Body) -> Expression:

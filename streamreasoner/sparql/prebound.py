@@ -25,6 +25,7 @@ from streamreasoner.sparql.algebra import (
     Values,
 )
 from streamreasoner.sparql.rules.bodies import Body
+from streamreasoner.sparql.rules.dataset import Dataset
 from streamreasoner.sparql.rules.patterns import Patterns
 from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError, atom
 
@@ -61,7 +62,8 @@ def derive_prebound(
     select = _Substitution(terms, known[0]).put(query.select)
     book = Rulebook(predicate, sorted({*_names(select), *known}))
     variables = tuple(map(book.variable, known))
-    patterns = Patterns(book, Body((atom(source, variables),), variables))
+    given_body = Body((atom(source, variables),), variables)
+    patterns = Patterns(book, Dataset(query, book), given_body)
     for body in patterns.bodies(select):
         arguments = [body.argument(book.variable(name)) for name in columns]
         book.derive(predicate, arguments, body.literals)

@@ -24,7 +24,7 @@ from streamreasoner.rdf.terms import TermKind, parse, to_ntriples
 from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING, CONDITIONS, SEARCHES, VALUES
-from streamreasoner.sparql.rules.bodies import Body
+from streamreasoner.sparql.rules.bodies import Body, names_of
 from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, number
 from streamreasoner.values.functions.terms import (
     effective_boolean,
@@ -36,8 +36,8 @@ from streamreasoner.values.functions.terms import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from streamreasoner.lang.ast import Atom, Literal, Span
     from streamreasoner.lang.ast import Expression as Value
-    from streamreasoner.lang.ast import Literal, Span
     from streamreasoner.sparql.algebra import Expression, Pattern
     from streamreasoner.sparql.rules.rulebook import Rulebook
 
@@ -173,24 +173,36 @@ class Conditions:
 
     def _coalesce(self, arguments: Sequence[Expression], body: Body, span: Span) -> Cases:
         """The first argument that has a value."""
-        values: list[Value] = []
-        for argument in arguments:
-            match self.values(argument, body):
-                case []:
-                    continue
-                case [((), value)]:
-                    values.append(value)
-                case _:
-                    raise UnsupportedError(
-                        "an argument of COALESCE is a condition",
-                        span,
-                        "bind it first: `BIND (?x > 0 AS ?positive) … COALESCE(?positive, false)`",
-                    )
-            if isinstance(argument, Constant | Variable):
+        cases = [self.values(argument, body) for argument in arguments]
+        cases = [each for each in cases if each]
+        for last, each in enumerate(cases, start=1):
+            if len(each) == 1 and not each[0][0] and isinstance(each[0][1], Constant | Variable):
+                cases = cases[:last]
                 break
-        if len(values) > 1:
-            return [((), Call("coalesce", tuple(values), span))]
-        return [((), value) for value in values]
+        if all(len(each) == 1 and not each[0][0] for each in cases):
+            values = tuple(value for [(_, value)] in cases)
+            if len(values) > 1:
+                return [((), Call("coalesce", values, span))]
+            return [((), value) for value in values]
+        found: Cases = []
+        earlier: tuple[Literal, ...] = ()
+        for position, each in enumerate(cases):
+            found += [((*earlier, *given), value) for given, value in each]
+            if position < len(cases) - 1:
+                earlier = (*earlier, Negation(self._has_value(each, body), span))
+        return found
+
+    def _has_value(self, cases: Cases, body: Body) -> Atom:
+        """An atom of a body's variables that holds where one of some cases is a value."""
+        read = {name for given, value in cases for name in names_of((*given, _is(value, value)))}
+        columns = tuple(name for name in body.bound if name in read)
+        bodies = []
+        for given, value in cases:
+            test: tuple[Literal, ...] = ()
+            if not isinstance(value, Constant | Variable):
+                test = (_is(Variable(self._book.fresh("_value"), value.span), value),)
+            bodies.append(Body((*body.literals, *given, *test), body.bound, body.maybe))
+        return atom(self._book.helper("valued", columns, bodies), columns)
 
     def _member(
         self,
@@ -341,6 +353,10 @@ def _literal(test: str, values: Iterable[Value], *, wanted: bool) -> Literal:
     arguments = tuple(values)
     call = Call(test, arguments, arguments[0].span)
     return call if wanted else Negation(call, call.span)
+
+
+def _is(left: Value, right: Value) -> Comparison:
+    return Comparison(left, "=", right, right.span)
 
 
 def _signed(operator: str, value: Value, span: Span) -> Value:

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
     from streamreasoner.lang.ast import Expression, Literal
     from streamreasoner.sparql.algebra import Aggregation, Group, Pattern
+    from streamreasoner.sparql.rules.paths import Ways
     from streamreasoner.sparql.rules.rulebook import Rulebook
 
 _SUMS = frozenset({"SUM", "AVG"})
-_EXTREMES = frozenset({"MIN", "MAX"})
+_EXTREMES = {"MIN": "min", "MAX": "max", "SAMPLE": "min"}
+"""Aggregates of one of the values, by the function of rules that chooses it."""
 
 
 class Groups:
@@ -54,7 +56,7 @@ class Groups:
         """The pattern of a group, with what is aggregated as variables."""
         pattern = group.pattern
         for _, aggregation in group.results:
-            if aggregation.function not in _SUMS | _EXTREMES | {"COUNT"}:
+            if aggregation.function == "GROUP_CONCAT":
                 raise UnsupportedError(
                     f"{aggregation.function} depends on an order of solutions",
                     aggregation.span,
@@ -82,18 +84,19 @@ class Groups:
             return [self._plain(group, bodies, keys)]
         if not bodies and group.keys:
             return []
-        rows = [self._book.materialised("group", bodies, keys)] if group.keys else [empty]
+        row = self._book.materialised("group", bodies, keys) if group.keys else empty
+        write = _Aggregate(self._book, bodies, tuple(keys), row, grouped=bool(group.keys))
+        rows = [row]
         for variable, aggregation in group.results:
             name = self._book.variable(variable.name)
-            write = _Aggregate(self._book, bodies, tuple(keys), rows[0], grouped=bool(group.keys))
             match aggregation.function:
                 case "COUNT":
                     count = write.count(name, aggregation, self._operand(aggregation))
                     rows = [row.having((count,), (name,)) for row in rows]
-                case "MIN" | "MAX":
+                case "MIN" | "MAX" | "SAMPLE":
                     found, none = write.extreme(name, aggregation, self._operand(aggregation))
-                    present = [row.having((each,), (name,)) for row in rows for each in found]
-                    rows = [*present, *(row.having((each,)) for row in rows for each in none)]
+                    present = [row.having(each, (name,)) for row in rows for each in found]
+                    rows = [*present, *(row.having(each) for row in rows for each in none)]
                 case _:
                     total = write.total(name, aggregation, self._operand(aggregation))
                     rows = [
@@ -122,7 +125,11 @@ class Groups:
         predicate = self._book.predicate("group")
         for body in bodies:
             values = [
-                _aggregate(each.function, self._argument(each), distinct=each.distinct)
+                _aggregate(
+                    _EXTREMES.get(each.function, "count"),
+                    self._argument(each),
+                    distinct=each.distinct,
+                )
                 for _, each in group.results
             ]
             self._book.derive(predicate, (*map(body.argument, keys), *values), body.literals)
@@ -176,7 +183,7 @@ class _Aggregate:
         counted = self._book.predicate("counted")
         distinct = aggregation.distinct and aggregation.expression is not None
         for part in parts:
-            value = _aggregate("COUNT", argument, distinct=distinct)
+            value = _aggregate("count", argument, distinct=distinct)
             self._book.derive(counted, (*map(part.argument, self._keys), value), part.literals)
         found = atom(counted, (*self._keys, name))
         if self._grouped and not unbound:
@@ -189,25 +196,32 @@ class _Aggregate:
         self._book.derive(full, zero, (*self._row.literals, *none))
         return atom(full, (*self._keys, name))
 
-    def extreme(
-        self, name: str, aggregation: Aggregation, operand: str
-    ) -> tuple[list[Literal], list[Literal]]:
-        """What holds of the least or greatest value, and what holds if there is none."""
+    def extreme(self, name: str, aggregation: Aggregation, operand: str) -> tuple[Ways, Ways]:
+        """What holds where one of the values is chosen, and what holds where there is none.
+
+        MIN and MAX of an error are an error; SAMPLE leaves it out.
+        """
         parts, unbound = self._parts(operand)
-        if unbound:
-            raise UnsupportedError(
-                f"{aggregation.function} is of a value that may be unbound or an error",
-                aggregation.span,
-                "leave these out before: `FILTER (bound(?value))`",
-            )
         if not parts:
-            return [], [self._book.unit()]
-        chosen = self._book.predicate(aggregation.function.lower())
+            return [], [()]
+        function = _EXTREMES[aggregation.function]
+        chosen = self._book.predicate(function)
         for part in parts:
-            value = _aggregate(aggregation.function, Variable(operand, NOWHERE))
+            value = _aggregate(function, Variable(operand, NOWHERE))
             self._book.derive(chosen, (*map(part.argument, self._keys), value), part.literals)
-        none = [] if self._grouped else [*self._nothing(chosen)]
-        return [atom(chosen, (*self._keys, name))], none
+        fails = bool(unbound) and aggregation.function != "SAMPLE"
+        wrong = atom(self._book.predicate("wrong"), self._keys) if fails else None
+        no_error: tuple[Literal, ...] = ()
+        none: Ways = []
+        if wrong is not None:
+            for part in unbound:
+                arguments = map(part.argument, self._keys)
+                self._book.derive(wrong.predicate, arguments, part.literals)
+            no_error = (Negation(wrong, NOWHERE),)
+            none.append((wrong,))
+        if not self._grouped or (unbound and not fails):
+            none.append((*self._nothing(chosen), *no_error))
+        return [(atom(chosen, (*self._keys, name)), *no_error)], none
 
     def total(self, name: str, aggregation: Aggregation, operand: str) -> Atom:
         """An atom of the sum or mean; it is unbound if a value is no number (section 18.5.1.3)."""
@@ -220,7 +234,7 @@ class _Aggregate:
             self._book.predicate(each) for each in (f"{kind}_of", "some", "wrong", kind)
         )
         for part in parts:
-            value = _aggregate(aggregation.function, variable)
+            value = _aggregate(kind, variable)
             columns = tuple(map(part.argument, keys))
             test = Negation(Call("is_number", (variable,), NOWHERE), NOWHERE)
             self._book.derive(total, (*columns, value), part.literals)
@@ -260,5 +274,5 @@ class _Aggregate:
 
 
 def _aggregate(function: str, argument: Expression, *, distinct: bool = False) -> Aggregate:
-    distinct = distinct and function == "COUNT"
-    return Aggregate(function.lower(), (argument,), NOWHERE, distinct)
+    distinct = distinct and function == "count"
+    return Aggregate(function, (argument,), NOWHERE, distinct)

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from streamreasoner.lang.ast import (
     NOWHERE,
-    QUAD,
-    TRIPLE,
     Atom,
     Comparison,
     Constant,
@@ -25,9 +23,10 @@ from streamreasoner.sparql.rules.bodies import NOTHING_GIVEN, substituted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from streamreasoner.lang.ast import Expression, Literal
+    from streamreasoner.lang.ast import Literal
     from streamreasoner.sparql.algebra import Path, Term
     from streamreasoner.sparql.rules.bodies import Body
+    from streamreasoner.sparql.rules.dataset import Dataset
     from streamreasoner.sparql.rules.rulebook import Rulebook
 
 Ways: TypeAlias = "list[tuple[Literal, ...]]"
@@ -39,15 +38,19 @@ class Paths:
 
     Args:
         book: Takes the rules of paths of any length.
+        dataset: The graphs of the query.
         given: Binds variables that have their values before, whether they are nodes or not.
     """
 
-    def __init__(self, book: Rulebook, given: Body = NOTHING_GIVEN) -> None:
+    def __init__(self, book: Rulebook, dataset: Dataset, given: Body = NOTHING_GIVEN) -> None:
         self._book = book
+        self._dataset = dataset
         self._given = given
         self._known: dict[tuple[object, ...], str] = {}
 
-    def ways(self, start: Term, path: Path, end: Term, graph: Term | None) -> Ways:
+    def ways(  # noqa: PLR0911 - one for each kind of path
+        self, start: Term, path: Path, end: Term, graph: Term | None, *, counted: bool = False
+    ) -> Ways:
         """How a path leads from one term to another.
 
         Args:
@@ -55,16 +58,27 @@ class Paths:
             path: The path.
             end: Its end.
             graph: The graph whose triples it follows, None for the default graph.
+            counted: Whether it matters how many ways there are.
         """
         match path:
             case Constant():
-                return [(triple(start, path, end, graph),)]
+                return [(self._dataset.atom(start, path, end, graph),)]
             case Inverse(inner):
-                return self.ways(end, inner, start, graph)
+                return self.ways(end, inner, start, graph, counted=counted)
             case Alternative(paths):
-                return [way for each in paths for way in self.ways(start, each, end, graph)]
+                return [
+                    way
+                    for each in paths
+                    for way in self.ways(start, each, end, graph, counted=counted)
+                ]
             case Sequence(steps):
-                return self._sequence(start, steps, end, graph)
+                return self._sequence(start, steps, end, graph, counted=counted)
+            case Negated(predicates) if counted:
+                # It is a set of pairs, however many predicates lead from one end to the other.
+                name = self._once(
+                    (path, _key(graph)), "other", lambda name: self._others(name, predicates, graph)
+                )
+                return [(Atom(name, _with((start, end), graph), NOWHERE),)]
             case Negated(predicates):
                 return [self._other(start, predicates, end, graph)]
             case Repeat():
@@ -77,13 +91,20 @@ class Paths:
         return self._once(("node", _key(graph)), "node", lambda name: self._nodes(name, graph))
 
     def _sequence(
-        self, start: Term, steps: tuple[Path, ...], end: Term, graph: Term | None
+        self,
+        start: Term,
+        steps: tuple[Path, ...],
+        end: Term,
+        graph: Term | None,
+        *,
+        counted: bool,
     ) -> Ways:
         ways: Ways = [()]
         for number, step in enumerate(steps, start=1):
             last = number == len(steps)
             following = end if last else Variable(self._book.fresh("step"), NOWHERE)
-            ways = [way + more for way in ways for more in self.ways(start, step, following, graph)]
+            more = self.ways(start, step, following, graph, counted=counted)
+            ways = [way + each for way in ways for each in more]
             start = following
         return ways
 
@@ -92,7 +113,11 @@ class Paths:
     ) -> tuple[Literal, ...]:
         other = Variable(self._book.fresh("other"), NOWHERE)
         tests = (Comparison(other, "!=", each, NOWHERE) for each in predicates)
-        return (triple(start, other, end, graph), *tests)
+        return (self._dataset.atom(start, other, end, graph), *tests)
+
+    def _others(self, name: str, predicates: tuple[Constant, ...], graph: Term | None) -> None:
+        x, y = self._ends()
+        self._book.derive(name, _with((x, y), graph), self._other(x, predicates, y, graph))
 
     def _repeated(self, start: Term, path: Repeat, end: Term, graph: Term | None) -> Atom:
         ends: tuple[Term, ...]
@@ -174,7 +199,8 @@ class Paths:
     def _nodes(self, name: str, graph: Term | None) -> None:
         x, _ = self._ends()
         blank = Wildcard(NOWHERE)
-        for each in (triple(x, blank, blank, graph), triple(blank, blank, x, graph)):
+        for ends in ((x, blank), (blank, x)):
+            each = self._dataset.atom(ends[0], blank, ends[1], graph)
             self._book.derive(name, _with((x,), graph), (each,))
 
     def exists(self, graph: Term) -> Atom:
@@ -183,7 +209,8 @@ class Paths:
 
         def write(name: str) -> None:
             blank = Wildcard(NOWHERE)
-            self._book.derive(name, (any_graph,), (triple(blank, blank, blank, any_graph),))
+            any_triple = self._dataset.atom(blank, blank, blank, any_graph)
+            self._book.derive(name, (any_graph,), (any_triple,))
 
         return Atom(self._once(("graph",), "graph", write), (graph,), NOWHERE)
 
@@ -197,30 +224,6 @@ class Paths:
             self._known[key] = name = self._book.predicate(kind)
             write(name)
         return self._known[key]
-
-
-def triple(
-    subject: Expression, predicate: Expression, value: Expression, graph: Term | None
-) -> Atom:
-    """The atom of a triple of a graph."""
-    if graph is None:
-        return Atom(TRIPLE, (subject, predicate, value), NOWHERE)
-    return Atom(QUAD, (subject, predicate, value, graph), NOWHERE)
-
-
-def has_negated(path: Path) -> bool:
-    """Whether matches of a negated property set are matches of a path."""
-    match path:
-        case Negated():
-            return True
-        case Inverse(inner):
-            return has_negated(inner)
-        case Sequence(parts) | Alternative(parts):
-            return any(map(has_negated, parts))
-        case Constant() | Repeat():
-            return False
-        case _:
-            assert_never(path)
 
 
 def _with(terms: Iterable[Term], graph: Term | None) -> tuple[Term, ...]:

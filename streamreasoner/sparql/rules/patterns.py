@@ -19,6 +19,7 @@ from streamreasoner.lang.ast import (
     Wildcard,
     variables,
 )
+from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.sparql.algebra import (
     Apply,
     BasicGraphPattern,
@@ -45,7 +46,7 @@ from streamreasoner.sparql.rules.bodies import (
 from streamreasoner.sparql.rules.conditions import Conditions
 from streamreasoner.sparql.rules.correlation import check_correlation
 from streamreasoner.sparql.rules.groups import Groups
-from streamreasoner.sparql.rules.paths import Paths, has_negated, triple
+from streamreasoner.sparql.rules.paths import Paths
 from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, number
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.lang.ast import Literal, Span
     from streamreasoner.sparql.algebra import Expression, Pattern, Term, TriplePattern
+    from streamreasoner.sparql.rules.dataset import Dataset
     from streamreasoner.sparql.rules.rulebook import Rulebook
 
 MOST_BODIES = 16
@@ -64,18 +66,38 @@ class Patterns:
 
     Args:
         book: Takes helper rules.
+        dataset: The graphs of the query.
         given: Binds variables that have their values in every part of the query, as if these stood
             in its text; it has atoms only, and its variables are names in rules.
+
+    Attributes:
+        warnings: Parts of the query that are probably mistakes.
     """
 
-    def __init__(self, book: Rulebook, given: Body = NOTHING_GIVEN) -> None:
+    def __init__(self, book: Rulebook, dataset: Dataset, given: Body = NOTHING_GIVEN) -> None:
+        self.warnings: list[Diagnostic] = []
         self._book = book
+        self._dataset = dataset
         self._given = given
-        self._paths = Paths(book, given)
+        self._paths = Paths(book, dataset, given)
         self._conditions = Conditions(book, self._exists)
         self._groups = Groups(book)
         self._graph: Term | None = None
         self._counted = False
+
+    def solutions(self, select: Select) -> list[Body]:
+        """The solutions of a SELECT, with all variables of its pattern."""
+        if select.offset or select.limit is not None:
+            raise UnsupportedError(
+                "answers are a set without an order, of which none is left out",
+                select.order_span,
+                "omit LIMIT and OFFSET, and order what you read; MIN and MAX find the ends",
+            )
+        if select.order:
+            message = "ORDER BY without LIMIT or OFFSET has no effect: answers are a set"
+            hint = "omit it, and order what you read"
+            self.warnings.append(Diagnostic("SR508", message, select.order_span, hint))
+        return self.bodies(select.pattern)
 
     def bodies(self, pattern: Pattern) -> list[Body]:  # noqa: C901, PLR0911, PLR0912 - one for each
         """The solutions of a pattern, in the graph that is looked at."""
@@ -135,15 +157,12 @@ class Patterns:
             ends = self._term(each.subject), self._term(each.object)
             more: list[tuple[Literal, ...]]
             if isinstance(each.predicate, Variable):
-                more = [(triple(ends[0], self._term(each.predicate), ends[1], self._graph),)]
+                predicate = self._term(each.predicate)
+                more = [(self._dataset.atom(ends[0], predicate, ends[1], self._graph),)]
             else:
-                if self._counted and has_negated(each.predicate):
-                    raise UnsupportedError(
-                        "it is open how often a negated property set matches",
-                        each.subject.span,
-                        "count different pairs: `{ SELECT DISTINCT ?x ?y { ?x !ex:p ?y } }`",
-                    )
-                more = self._paths.ways(ends[0], each.predicate, ends[1], self._graph)
+                more = self._paths.ways(
+                    ends[0], each.predicate, ends[1], self._graph, counted=self._counted
+                )
             ways = [(*way, *other) for way in ways for other in more]
             if len(ways) > MOST_BODIES * MOST_BODIES:
                 raise UnsupportedError("the paths have too many alternatives", each.subject.span)
@@ -338,6 +357,13 @@ class Patterns:
 
     def _in_graph(self, name: Term, pattern: Pattern) -> list[Body]:
         """`GRAPH`: the solutions in a graph, with its name."""
+        named = self._dataset.named
+        if named is not None and isinstance(name, Variable):
+            return self._fewer(
+                [body for each in named for body in self._in_named(name, each, pattern)]
+            )
+        if named is not None and name not in named:
+            return []
         outer = self._graph
         inner = (
             name if isinstance(name, Constant) else Variable(self._book.fresh("graph"), name.span)
@@ -362,6 +388,13 @@ class Patterns:
             found = self._join(found, [self._empty()])
         return found
 
+    def _in_named(self, name: Variable, graph: Constant, pattern: Pattern) -> list[Body]:
+        """The solutions in one of the named graphs, with its name."""
+        predicate = self._book.predicate("values")
+        self._book.fact(predicate, (graph,))
+        only = Body((atom(predicate, (name.name,)),), (name.name,))
+        return self._join(self._in_graph(graph, pattern), [only])
+
     def _values(self, values: Values) -> list[Body]:
         names = [self._book.variable(each.name) for each in values.variables]
         rows: dict[tuple[str, ...], list[tuple[Constant, ...]]] = {}
@@ -384,10 +417,9 @@ class Patterns:
         return found
 
     def _sub_select(self, select: Select) -> list[Body]:
-        check_order(select)
         distinct = select.modifier == "DISTINCT" and self._counted
         counted, self._counted = self._counted, self._counted and not distinct
-        bodies = self.bodies(select.pattern)
+        bodies = self.solutions(select)
         self._counted = counted
         projected = self._names(each.name for each in select.variables).union(self._given.bound)
         found = []
@@ -413,16 +445,6 @@ class Patterns:
         if isinstance(self._graph, Variable):
             keys.append(self._graph.name)
         return self._groups.bodies(group, bodies, keys, self._empty())
-
-
-def check_order(select: Select) -> None:
-    """Refuse what depends on an order of solutions."""
-    if select.order or select.offset or select.limit is not None:
-        raise UnsupportedError(
-            "answers are a set without an order, of which none is left out",
-            select.order_span,
-            "omit ORDER BY, LIMIT and OFFSET, and order what you read; MIN and MAX find the ends",
-        )
 
 
 def _both(first: Expression, second: Expression | None) -> Expression:
