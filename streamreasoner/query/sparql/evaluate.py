@@ -9,9 +9,9 @@ import numpy as np
 
 from streamreasoner.errors import LimitError, QueryError
 from streamreasoner.query.sparql.answers import Answer, Solutions, Triples, Truth
+from streamreasoner.query.sparql.computing.expressions import Expressions
 from streamreasoner.query.sparql.construct import constructed
 from streamreasoner.query.sparql.describe import described
-from streamreasoner.query.sparql.expressions import Expressions
 from streamreasoner.query.sparql.limits import QueryLimits, Running
 from streamreasoner.query.sparql.solving.dataset import Dataset
 from streamreasoner.query.sparql.solving.memory import Memory

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.query.sparql.computing.floats import promoted
 from streamreasoner.query.sparql.solving.rows import Rows, group
 from streamreasoner.query.sparql.terms import UNBOUND
 from streamreasoner.rdf.terms import to_ntriples
@@ -100,7 +101,8 @@ def _of_group(
         case "SUM" | "AVG" as function:
             if any(number(term) is None for term, _ in terms):
                 return None
-            return aggregate(function.lower(), terms) if terms else _ZERO
+            total = aggregate(function.lower(), terms) if terms else _ZERO
+            return promoted(total, (term for term, _ in terms))
         case "MIN" | "MAX" as function:
             return aggregate(function.lower(), terms) if terms else None
         case _:

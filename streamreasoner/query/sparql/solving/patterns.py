@@ -7,13 +7,15 @@ is evaluated once for each different row of the terms that it reads.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
+from uuid import uuid4
 
 import numpy as np
 
 from streamreasoner.errors import QueryError
 from streamreasoner.lang.ast import Constant, Variable
-from streamreasoner.query.sparql.expressions import (
+from streamreasoner.query.sparql.computing.expressions import (
     FALSE,
+    SOLUTION,
     TRUE,
     is_fresh,
     patterns_in,
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.query.sparql.expressions import Expressions
+    from streamreasoner.query.sparql.computing.expressions import Expressions
     from streamreasoner.query.sparql.solving.dataset import Dataset, Scope
     from streamreasoner.query.sparql.solving.memory import Memory
     from streamreasoner.query.sparql.solving.relation import Relations
@@ -109,8 +111,8 @@ class Patterns:
                 return relations.minus(found, self._evaluate(right, scope, None), beside)
             case Filter(condition, inner):
                 return self._filter(condition, self._evaluate(inner, scope, outer), scope, outer)
-            case Extend(inner):
-                return self._extend(pattern, self._evaluate(inner, scope, outer), scope)
+            case Extend():
+                return self._extended(pattern, scope, outer)
             case Graph():
                 return self._graph(pattern, outer)
             case Values():
@@ -233,6 +235,25 @@ class Patterns:
                 values = self._values(condition, rows, scope, lambda term: int(truth(term) is True))
                 return self._memory.relation(rows.where(values == 1))
 
+    def _extended(self, pattern: Extend, scope: Scope, outer: Relation | None) -> Relation:
+        """Solutions with what BIND and SELECT compute, one after the other for each solution."""
+        steps = [pattern]
+        while isinstance(inner := steps[-1].pattern, Extend):
+            steps.append(inner)
+        relation = self._evaluate(inner, scope, outer)
+        kept = [*relation.variables, *(step.variable.name for step in reversed(steps))]
+        has_labels = any(SOLUTION in variables_of(step.expression) for step in steps)
+        if has_labels:
+            relation = self._memory.relation(self._apart(self._memory.rows(relation)))
+        for step in reversed(steps):
+            relation = self._extend(step, relation, scope)
+        return self._relations.project(relation, kept) if has_labels else relation
+
+    def _apart(self, rows: Rows) -> Rows:
+        """The rows with another node in each."""
+        nodes = [self._terms.find(f"_:b{uuid4().hex}") for _ in range(rows.count)]
+        return rows.having(SOLUTION, np.array(nodes, np.int32))
+
     def _extend(self, pattern: Extend, relation: Relation, scope: Scope) -> Relation:
         name, expression = pattern.variable.name, pattern.expression
         if isinstance(expression, Variable) and expression.name in relation.variables:
@@ -255,6 +276,8 @@ class Patterns:
         """What an expression is worth in each row, int32 of shape (n,)."""
         rows = self._with_exists(expression, rows, scope)
         wanted = variables_of(expression)
+        if SOLUTION in wanted and SOLUTION not in rows.columns:
+            rows = self._apart(rows)
         wanted |= {self._expressions.exists[id(each)] for each in patterns_in(expression)}
         read = [v for v in rows.columns if v in wanted]
         if is_fresh(expression):
@@ -302,12 +325,8 @@ class Patterns:
     def _group(self, pattern: Group, scope: Scope) -> Relation:
         relation = self._evaluate(pattern.pattern, scope, None)
         keys = [key.name for key in pattern.keys if key.name in relation.variables]
+        is_whole = not pattern.keys
         if scope.variable is not None:
-            if not pattern.keys:
-                raise QueryError(
-                    "An aggregate of all solutions inside GRAPH with a variable is not supported. "
-                    "Group by the variable outside of GRAPH, or name the graph."
-                )
             keys.append(scope.variable)
             if scope.variable not in relation.variables:
                 relation = self._relations.join(relation, self._names_of(scope.variable))
@@ -322,8 +341,21 @@ class Patterns:
             )
             for variable, aggregation in pattern.results
         ]
-        found = aggregated(rows, keys, aggregates, self._terms, is_whole=not pattern.keys)
+        found = aggregated(rows, keys, aggregates, self._terms, is_whole=is_whole)
+        if scope.variable is not None and is_whole:
+            found = self._of_every_graph(found, scope.variable, pattern)
         return self._memory.relation(found)
+
+    def _of_every_graph(self, found: Rows, variable: str, pattern: Group) -> Rows:
+        """The rows of groups that are graphs, with one for each graph without solutions."""
+        names = self._memory.rows(self._names_of(variable)).columns[variable]
+        missing = np.setdiff1d(names, found.columns[variable])
+        nothing = [(name.name, each, np.empty(0, np.int32)) for name, each in pattern.results]
+        empty = aggregated(Rows({}, 0), (), nothing, self._terms, is_whole=True)
+        added = {name: np.repeat(ids, len(missing)) for name, ids in empty.columns.items()}
+        added[variable] = missing
+        columns = {name: np.concatenate([ids, added[name]]) for name, ids in found.columns.items()}
+        return Rows(columns, found.count + len(missing))
 
     def _select(self, select: Select, scope: Scope) -> Relation:
         """The solutions of a query or sub-query, in order if it says so."""
@@ -338,12 +370,7 @@ class Patterns:
         if select.modifier:
             found = relations.distinct(found)
         if select.offset or select.limit is not None:
-            if scope.variable is not None:
-                raise QueryError(
-                    "LIMIT and OFFSET inside GRAPH with a variable are not supported. Name the "
-                    "graph, or move them outwards."
-                )
-            found = relations.slice(found, select.offset, select.limit)
+            found = relations.slice(found, select.offset, select.limit, scope.variable)
         return found
 
     def _ordered(self, select: Select, relation: Relation, scope: Scope) -> Relation:

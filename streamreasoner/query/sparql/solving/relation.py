@@ -184,11 +184,19 @@ class Relations:
             relation.is_ordered,
         )
 
-    def slice(self, relation: Relation, start: int, length: int | None) -> Relation:
-        """Some of the solutions, in order if there is one."""
+    def slice(
+        self, relation: Relation, start: int, length: int | None, each: str | None = None
+    ) -> Relation:
+        """Some of the solutions, in order if there is one; of each value of a variable if given."""
         order = f" order by {RANK}" if relation.is_ordered else ""
-        limit = "" if length is None else f" limit {length}"
-        return self._like(relation, f"select * from ({relation.sql}){order}{limit} offset {start}")
+        if each is None:
+            limit = "" if length is None else f" limit {length}"
+            rest = f"{order}{limit} offset {start}"
+        else:
+            place = f"row_number() over (partition by {self.columns[each]}{order})"
+            last = "" if length is None else f" and {place} <= {start + length}"
+            rest = f" qualify {place} > {start}{last}"
+        return self._like(relation, f"select * from ({relation.sql}){rest}")
 
     def unordered(self, relation: Relation) -> Relation:
         """The same solutions without their order."""

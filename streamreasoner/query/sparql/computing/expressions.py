@@ -1,26 +1,28 @@
 """Expressions of SPARQL on terms (SPARQL 1.1, section 17).
 
 Invariant: an expression has a term as its value, or none: an error, or a variable that is unbound.
-Values mean what they mean in rules: comparison and arithmetic are those of `values`.
+Functions and arithmetic are those of rules, where the specification does not say otherwise.
 """
 
 from __future__ import annotations
 
-from math import isnan
+from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from streamreasoner.errors import QueryError, TermError
 from streamreasoner.lang.ast import Constant, Variable
-from streamreasoner.query.sparql.functions import FUNCTIONS
+from streamreasoner.query.sparql.computing.comparison import equals, ordered
+from streamreasoner.query.sparql.computing.functions import FUNCTIONS
 from streamreasoner.rdf.iris import resolve
 from streamreasoner.rdf.vocabulary import XSD_BOOLEAN
 from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING
+from streamreasoner.sparql.regex_flags import FLAGS
 from streamreasoner.values import builtins
-from streamreasoner.values.comparison import Operator, compare
+from streamreasoner.values.comparison import Operator
 from streamreasoner.values.formula import decided
-from streamreasoner.values.literal import canonical, literal, string
-from streamreasoner.values.valuation import ValueKind
+from streamreasoner.values.literal import canonical, string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,19 +34,29 @@ Value: TypeAlias = "Callable[[Row], str | None]"
 
 TRUE = f'"true"^^<{XSD_BOOLEAN}>'
 FALSE = f'"false"^^<{XSD_BOOLEAN}>'
+SOLUTION = "solution:"
+"""A variable with another node in each solution, from which BNODE makes those of its labels."""
 _FRESH = CHANGING - {"NOW"}  # which is one time for all of a query
-_NUMBERS = {ValueKind.EXACT, ValueKind.DOUBLE, ValueKind.INTEGER}
+_NODE_DIGITS = 32
 _COMPARISONS = {operator.value: operator for operator in Operator}
 
 
 def is_fresh(expression: Expression) -> bool:
     """Whether each evaluation may have another value, whatever the row."""
-    return any(isinstance(part, Apply) and part.function in _FRESH for part in parts(expression))
+    return any(
+        isinstance(part, Apply) and part.function in _FRESH and not part.arguments
+        for part in parts(expression)
+    )
 
 
 def variables_of(expression: Expression) -> set[str]:
     """The variables that an expression reads, without those of patterns in it."""
-    return {part.name for part in parts(expression) if isinstance(part, Variable)}
+    names = {part.name for part in parts(expression) if isinstance(part, Variable)}
+    has_labels = any(
+        isinstance(part, Apply) and part.function == "BNODE" and part.arguments
+        for part in parts(expression)
+    )
+    return names | {SOLUTION} if has_labels else names
 
 
 def patterns_in(expression: Expression) -> list[Exists]:
@@ -113,7 +125,7 @@ class Expressions:
             case _ if function in _COMPARISONS:
                 left, right = map(self.value, arguments)
                 operator = _COMPARISONS[function]
-                return lambda row: boolean(_ordered(operator, left(row), right(row)))
+                return lambda row: boolean(ordered(operator, left(row), right(row)))
             case "BOUND":
                 operand = self.value(arguments[0])
                 return lambda row: boolean(operand(row) is not None)
@@ -127,16 +139,21 @@ class Expressions:
             case "IRI" | "URI":
                 return self._strict(self._iri, arguments)
             case "BNODE" if arguments:
+                label = self.value(arguments[0])
+                return lambda row: _node(row[SOLUTION], label(row))
+            case "REGEX" | "REPLACE" if unknown := _unknown_flags(function, arguments):
                 raise QueryError(
-                    "BNODE with a label is not supported. Use BNODE(), or the same blank node of a "
-                    "CONSTRUCT template."
+                    f"{function} has no flag {unknown!r}. Its flags are i, m, q, s and x."
                 )
             case _ if function.startswith("<") and len(arguments) != 1:
                 raise QueryError(f"{function} takes 1 argument, not {len(arguments)}.")
             case _ if (known := FUNCTIONS.get(function)) is not None:
                 return self._strict(known, arguments)
             case _:
-                raise QueryError(f"The query calls {function}, which is no function of SPARQL 1.1.")
+                raise QueryError(
+                    f"The query calls {function}, which SPARQL 1.1 does not have. Use a function "
+                    "of its section 17.4, or derive the value by a rule."
+                )
 
     def _strict(
         self, function: Callable[..., str | None], arguments: Sequence[Expression]
@@ -162,11 +179,21 @@ class Expressions:
     def _in(self, expression: Expression, *listed: Expression) -> Value:
         """Whether a value is equal to one of a list (section 17.4.1.9)."""
         operand = self.value(expression)
-        others = [self.value(each) for each in listed]
+        constants = {each.term for each in listed if isinstance(each, Constant)}
+        # An IRI is equal to itself only, so a long list of them is not walked.
+        literals = [term for term in constants if term.startswith('"')]
+        others = [self.value(each) for each in listed if not isinstance(each, Constant)]
 
         def call(row: Row) -> str | None:
             term = operand(row)
-            return boolean(decided((equals(term, other(row)) for other in others), by=True))
+            if term is None or (term in constants and equals(term, term)):
+                return None if term is None else TRUE
+            known = literals if term.startswith('"') else ()
+            results = chain(
+                (equals(term, each) for each in known),
+                (equals(term, other(row)) for other in others),
+            )
+            return boolean(decided(results, by=True))
 
         return call
 
@@ -204,37 +231,6 @@ def boolean(holds: bool | None) -> str | None:  # noqa: FBT001  (a value, not a 
     return None if holds is None else TRUE if holds else FALSE
 
 
-def equals(left: str | None, right: str | None) -> bool | None:
-    """RDFterm-equal, or equal by value where both values can be compared (17.3, 17.4.1.7).
-
-    Literals of different kinds of values are different; None, an error, if one of two different
-    literals has a datatype without known values.
-    """
-    if left is None or right is None:
-        return None
-    a, b = literal(left), literal(right)
-    if a is None or b is None:
-        return left == right
-    if ValueKind.NONE not in (a.value.kind, b.value.kind):
-        return compare(left, right) == 0 and not isnan(a.value.double)
-    if left == right:
-        return True
-    unknown = any(each.value.kind is ValueKind.NONE and each.language is None for each in (a, b))
-    return None if unknown else False
-
-
-def _ordered(operator: Operator, left: str | None, right: str | None) -> bool | None:
-    if left is None or right is None:
-        return None
-    a, b = literal(left), literal(right)
-    if a is None or b is None or ValueKind.NONE in (a.value.kind, b.value.kind):
-        return None
-    if isnan(a.value.double) or isnan(b.value.double):
-        return False if {a.value.kind, b.value.kind} <= _NUMBERS else None
-    order = compare(left, right)
-    return None if order is None else operator.accepts(order)
-
-
 def _same(is_equal: bool | None, wanted: bool) -> bool | None:  # noqa: FBT001
     return None if is_equal is None else is_equal == wanted
 
@@ -245,3 +241,19 @@ def _negation(holds: bool | None) -> bool | None:  # noqa: FBT001
 
 def _first(terms: Iterable[str | None]) -> str | None:
     return next((term for term in terms if term is not None), None)
+
+
+def _node(solution: str, label: str | None) -> str | None:
+    """The blank node of a label in a solution (section 17.4.2.9)."""
+    text = None if label is None else string(label)
+    if text is None or text.language is not None:
+        return None
+    return f"_:b{sha256(f'{solution} {text.lexical}'.encode()).hexdigest()[:_NODE_DIGITS]}"
+
+
+def _unknown_flags(function: str, arguments: Sequence[Expression]) -> str:
+    """The flags that do not exist, where a call of REGEX or REPLACE has flags that are constant."""
+    position = 2 if function == "REGEX" else 3
+    flags = arguments[position] if len(arguments) > position else None
+    text = string(flags.term) if isinstance(flags, Constant) else None
+    return "" if text is None else "".join(sorted(set(text.lexical) - FLAGS))

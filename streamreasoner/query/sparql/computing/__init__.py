@@ -1,0 +1,1 @@
+"""Expressions of queries. Invariant: a value is a canonical term, or None: an error."""

@@ -1,0 +1,92 @@
+"""The functions of SPARQL on terms (SPARQL 1.1, sections 17.4 and 17.5).
+
+Invariant: a function takes canonical terms and has one as its value, or None: an error. All but
+those with a new value each time, and what rules compute otherwise, are built-ins of the language.
+"""
+
+from __future__ import annotations
+
+from random import SystemRandom
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from streamreasoner.query.sparql.computing.casts import to_date_time, to_float, to_string
+from streamreasoner.query.sparql.computing.floats import of_floats
+from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.vocabulary import XSD_DATE_TIME, XSD_FLOAT, XSD_STRING
+from streamreasoner.sparql.functions import CONDITIONS, SEARCHES, VALUES
+from streamreasoner.sparql.regex_flags import flagged, flagged_replacement
+from streamreasoner.values import builtins
+from streamreasoner.values.functions.strings import compatible
+from streamreasoner.values.literal import canonical, string
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_ARITHMETIC = {
+    **{operator: operator for operator in ("+", "-", "*", "/", "negate")},
+    **{name: VALUES[name] for name in ("ABS", "CEIL", "FLOOR", "ROUND")},
+}
+_NO_FLAGS = canonical("")
+
+
+def _builtin(name: str) -> Callable[..., str | None]:
+    return lambda *terms: builtins.apply(name, terms)
+
+
+def _test(name: str) -> Callable[..., str | None]:
+    def call(*terms: str) -> str | None:
+        holds = builtins.test(name, terms)
+        return None if holds is None else to_ntriples(holds)
+
+    return call
+
+
+def _search(name: str) -> Callable[..., str | None]:
+    test = _test(name)
+    return lambda text, part: test(text, part) if compatible(text, part) else None
+
+
+def _regex(text: str, pattern: str, flags: str = _NO_FLAGS) -> str | None:
+    found = _flagged(pattern, flags)
+    return None if found is None else _test("matches")(text, found)
+
+
+def _replace(text: str, pattern: str, replacement: str, flags: str = _NO_FLAGS) -> str | None:
+    found, inserted, letters = _flagged(pattern, flags), string(replacement), string(flags)
+    if found is None or inserted is None or letters is None:
+        return None
+    inserted_text = canonical(flagged_replacement(inserted.lexical, letters.lexical))
+    return builtins.apply("replace", [text, found, inserted_text])
+
+
+def _flagged(pattern: str, flags: str) -> str | None:
+    """A pattern with its flags as the rule language has it; None if they are none."""
+    parsed, letters = string(pattern), string(flags)
+    if parsed is None or letters is None:
+        return None
+    text = flagged(parsed.lexical, letters.lexical)
+    return None if text is None else canonical(text)
+
+
+def _plus(term: str) -> str | None:
+    return term if builtins.test("is_number", [term]) else None
+
+
+FUNCTIONS: Mapping[str, Callable[..., str | None]] = {
+    **{name: _builtin(builtin) for name, builtin in VALUES.items()},
+    **{name: of_floats(_builtin(builtin)) for name, builtin in _ARITHMETIC.items()},
+    **{name: _test(builtin) for name, builtin in CONDITIONS.items()},
+    **{name: _search(builtin) for name, builtin in SEARCHES.items()},
+    "REGEX": _regex,
+    "REPLACE": _replace,
+    "plus": _plus,
+    "RAND": lambda: to_ntriples(SystemRandom().random()),
+    "UUID": lambda: f"<urn:uuid:{uuid4()}>",
+    "STRUUID": lambda: canonical(str(uuid4())),
+    "BNODE": lambda: f"_:b{uuid4().hex}",
+    f"<{XSD_FLOAT}>": to_float,
+    f"<{XSD_DATE_TIME}>": to_date_time,
+    f"<{XSD_STRING}>": to_string,
+}
+"""Functions whose arguments must all have values, by their names in the algebra of `sparql`."""
