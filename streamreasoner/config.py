@@ -338,7 +338,9 @@ def load(path: Path, environment: Mapping[str, str] | None = None) -> Config:
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"Cannot read the configuration {path}: {error.strerror}.") from None
+        raise ConfigError(
+            f"Cannot read the configuration {path}: {error.strerror}. Name the file with --config."
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.") from None
     return parse(

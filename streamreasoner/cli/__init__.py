@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import errno
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import streamreasoner
+from streamreasoner.cli.help import Command, Group
 from streamreasoner.cli.interrupts import interrupts_return
 from streamreasoner.cli.messaging import topics
 from streamreasoner.cli.messaging.broker import broker
@@ -39,33 +40,25 @@ from streamreasoner.cli.operation.state import state
 from streamreasoner.cli.serving.serve import serve
 from streamreasoner.errors import StreamReasonerError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
 _INTERRUPTED = 130
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG})
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
-app.command()(demo)
-app.command()(run)
-app.command()(bootstrap)
-app.command()(migrate)
-app.command()(rebuild)
-app.command()(serve)
-app.command()(state)
-app.command()(diff)
-app.command()(history)
-app.command()(snapshot)
-app.command()(purge)
-app.command()(check)
-app.command()(check_shapes)
-app.command()(materialize)
-app.command()(explain)
-app.command()(explain_plan)
-app.command()(query)
-app.command()(shell)
-app.command()(produce)
-app.command()(consume)
-app.command()(broker)
-app.add_typer(topics.app, name="topics")
-app.add_typer(rules.app, name="rules")
+app = typer.Typer(cls=Group, no_args_is_help=True, pretty_exceptions_enable=False)
+_PANELS: Mapping[str, Sequence[Callable[..., None]]] = {
+    "Rules, facts and queries in files": (
+        *(materialize, query, explain, explain_plan, check, check_shapes, shell),
+    ),
+    "A pipeline": (demo, run, bootstrap, serve, produce, consume, broker),
+    "The state of a pipeline": (state, diff, history, snapshot, rebuild, migrate, purge),
+}
+for _panel, _commands in _PANELS.items():
+    for _command in _commands:
+        app.command(cls=Command, rich_help_panel=_panel)(_command)
+app.add_typer(topics.app, name="topics", rich_help_panel="A pipeline")
+app.add_typer(rules.app, name="rules", rich_help_panel="A pipeline")
 
 
 def _print_version(*, requested: bool) -> None:

@@ -41,4 +41,6 @@ Facts = Annotated[
     ),
 ]
 HeaderLine = Annotated[bool, typer.Option("--header", help="CSV files begin with a header line.")]
+CONFIG_FILE = Path("streamreasoner.toml")
+"""The configuration that commands read unless they are given another one."""
 ConfigFile = Annotated[Path, typer.Option(help="The configuration file (TOML).")]

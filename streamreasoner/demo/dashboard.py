@@ -107,6 +107,10 @@ class Dashboard:
             self._console.print(line, highlight=False, markup=False)
         self._console.print(f"\n{result}", style="bold green" if equal else "bold red")
 
+    def stop(self, what: str) -> None:
+        """Print what is stopped, below the result."""
+        self._console.print(f"\n{what}", style="dim", highlight=False)
+
     def close(self) -> None:
         """Stop drawing."""
         live, self._live = self._live, None

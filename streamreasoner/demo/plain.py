@@ -130,6 +130,10 @@ class PlainView:
         for line in lines:
             self._print(line)
 
+    def stop(self, what: str) -> None:
+        """Print what is stopped, as nothing else is printed until it is."""
+        self._print(f"\n{what}")
+
     def close(self) -> None:
         """Do nothing: the view holds no resources."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from streamreasoner import app
+from streamreasoner import app, config
 from streamreasoner.demo.configuration import RULES, configure
 from streamreasoner.demo.page import choose_address
 from streamreasoner.demo.plain import summary_lines, verdict_lines
@@ -92,6 +92,7 @@ def _run(options: Options, view: View, directory: Path, stack: ExitStack) -> boo
     verdict = compare(input_, map(change, published), pipeline.reasoner)
     summary = summary_lines(tally.snapshot(), seconds, first_change)
     view.conclude([*summary, "", *verdict_lines(verdict)], equal=verdict.equal)
+    view.stop("Stopping the pipeline and the broker; after a first run this takes up to a minute.")
     return verdict.equal
 
 
@@ -106,8 +107,24 @@ def _workspace(chosen: Path | None) -> AbstractContextManager[Path | str]:
             f"The directory {chosen} (--state) cannot be used: {error.strerror}."
         ) from None
     if used:
-        raise ConfigError(f"The directory {chosen} (--state) is not empty. Choose another one.")
+        raise ConfigError(
+            f"The directory {chosen} (--state) is not empty. Choose another one.{_kept(chosen)}"
+        )
     return nullcontext(chosen.absolute())
+
+
+def _kept(directory: Path) -> str:
+    """How to go on with the pipeline of a demo whose files were kept."""
+    path = directory / "pipeline.toml"
+    try:
+        _, _, port = config.load(path, {}).kafka.bootstrap_servers.rpartition(":")
+    except StreamReasonerError:
+        return ""
+    return (
+        " To go on with the pipeline of the demo in it, start its broker with `streamreasoner"
+        f" broker --directory {directory / 'kafka'} --port {port}`, then"
+        f" `streamreasoner run --config {path}`."
+    )
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from streamreasoner.cli.interrupts import interruptible
-from streamreasoner.cli.options import ConfigFile, Written  # noqa: TC001 - typer reads them
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile, Written
 from streamreasoner.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def consume(
-    config: ConfigFile,
+    config: ConfigFile = CONFIG_FILE,
     topic: Annotated[str | None, typer.Option(help="The topic; default: the output topic.")] = None,
     *,
     from_beginning: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.cli.options import ConfigFile, HeaderLine, Read, Written
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile, HeaderLine, Read, Written
 from streamreasoner.errors import ConfigError
 
 _SHOW_EVERY = 1000
@@ -22,7 +22,7 @@ def produce(
             " (.jsonl), optionally as .gz or .xz; - is standard input."
         ),
     ] = None,
-    config: ConfigFile = Path("streamreasoner.toml"),
+    config: ConfigFile = CONFIG_FILE,
     topic: Annotated[
         str | None, typer.Option(help="The topic; default: the first input topic.")
     ] = None,

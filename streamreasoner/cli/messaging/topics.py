@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+from streamreasoner.cli.help import Command, Group
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 from streamreasoner.io.kafka.access.roles import Role  # noqa: TC001 - typer reads it
 
-app = typer.Typer(help="The topics of a pipeline.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="The topics of a pipeline.", no_args_is_help=True)
 
 
 @app.callback()
@@ -18,9 +19,9 @@ def topics() -> None:
     """The topics of a pipeline."""
 
 
-@app.command()
+@app.command(cls=Command)
 def create(
-    config: ConfigFile,
+    config: ConfigFile = CONFIG_FILE,
     partitions: Annotated[
         int, typer.Option(min=1, help="Partitions of input and output topics.")
     ] = 2,
@@ -42,10 +43,10 @@ def create(
         print(f"{name}: {'created' if now else 'exists'}")
 
 
-@app.command()
+@app.command(cls=Command)
 def acls(
     role: Annotated[Role, typer.Argument(help="Who connects: a pipeline (run), or a command.")],
-    config: ConfigFile,
+    config: ConfigFile = CONFIG_FILE,
     principal: Annotated[str, typer.Option(help="Whom to grant the rights.")] = "User:reasoner",
     command_config: Annotated[
         Path, typer.Option(help="The options of a client that may grant them.")

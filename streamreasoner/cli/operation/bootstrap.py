@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.cli.options import ConfigFile, HeaderLine  # noqa: TC001 - typer reads them
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile, HeaderLine
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def bootstrap(
             " tables, or state directories of other pipelines."
         ),
     ],
-    config: ConfigFile,
+    config: ConfigFile = CONFIG_FILE,
     *,
     starting_offsets: Annotated[
         str | None,

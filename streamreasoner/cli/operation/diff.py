@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP, Format, Lines
-from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 
 
 def diff(
     first: Annotated[str, typer.Argument(metavar="FROM", help=f"The end of {MOMENT_HELP}.")],
     last: Annotated[str, typer.Argument(metavar="TO", help="The same, not earlier.")],
-    config: ConfigFile,
+    config: ConfigFile = CONFIG_FILE,
     *,
     format_: Format = Lines.TEXT,
 ) -> None:

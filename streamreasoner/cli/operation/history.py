@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamreasoner.cli.operation.moments import Format, Lines
-from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 
 if TYPE_CHECKING:
     from streamreasoner.query.past import Event, History
@@ -24,7 +24,7 @@ def history(
             " prefixes of the program; or a message of the output topic."
         ),
     ],
-    config: ConfigFile,
+    config: ConfigFile = CONFIG_FILE,
     *,
     format_: Format = Lines.TEXT,
 ) -> None:

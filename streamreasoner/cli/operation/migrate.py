@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 
 
-def migrate(config: ConfigFile) -> None:
+def migrate(config: ConfigFile = CONFIG_FILE) -> None:
     """Convert the state of a stopped pipeline to the format of this release."""
     from streamreasoner.config import load
     from streamreasoner.pipeline.lock import StateLock

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from streamreasoner.cli.operation.moments import Format, Lines
-from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 from streamreasoner.errors import StateError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _LOCAL = "file:"
 
 
 def purge(
-    config: ConfigFile,
+    config: ConfigFile = CONFIG_FILE,
     *,
     term: Annotated[
         list[str] | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 from streamreasoner.errors import DataError, StateError
 
 if TYPE_CHECKING:
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 def rebuild(
-    config: ConfigFile,
+    *,
     into: Annotated[Path, typer.Option(help="A new directory for the program and the facts.")],
+    config: ConfigFile = CONFIG_FILE,
 ) -> None:
     """Write the program in effect and the asserted facts of a stopped pipeline into files.
 

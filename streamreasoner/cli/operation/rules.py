@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+from streamreasoner.cli.help import Command, Group
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 from streamreasoner.errors import ConfigError, ProgramError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _TIMEOUT_SECONDS = 60.0
 _NEEDS_WHOLE_PROGRAM = frozenset({"SR211"})
 
-app = typer.Typer(help="The program of a running pipeline.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="The program of a running pipeline.", no_args_is_help=True)
 
 _Name = Annotated[
     str | None,
@@ -40,10 +41,10 @@ def rules() -> None:
     """The program of a running pipeline."""
 
 
-@app.command()
+@app.command(cls=Command)
 def add(
     file: Annotated[Path, typer.Argument(help="A file of rules (.dl), or a query (.rq).")],
-    config: ConfigFile,
+    config: ConfigFile = CONFIG_FILE,
     *,
     name: _Name = None,
     wait: _Wait = False,
@@ -70,10 +71,10 @@ def add(
     _send(load(config), Operation.ADD, text, file, timeout if wait else None)
 
 
-@app.command()
+@app.command(cls=Command)
 def remove(
     file: Annotated[Path, typer.Argument(help="A file of rules of the program, or a query.")],
-    config: ConfigFile,
+    config: ConfigFile = CONFIG_FILE,
     *,
     name: _Name = None,
     wait: _Wait = False,
@@ -94,10 +95,10 @@ def remove(
     _send(load(config), Operation.REMOVE, text, file, timeout if wait else None)
 
 
-@app.command()
+@app.command(cls=Command)
 def replace(
     program: Annotated[str, typer.Argument(help="A rule file, or the name of a ruleset.")],
-    config: ConfigFile,
+    config: ConfigFile = CONFIG_FILE,
     *,
     wait: _Wait = False,
     timeout: _Timeout = _TIMEOUT_SECONDS,
@@ -117,8 +118,8 @@ def replace(
     _send(load(config), Operation.REPLACE, text, Path(program), wait_seconds)
 
 
-@app.command()
-def show(config: ConfigFile) -> None:
+@app.command(cls=Command)
+def show(config: ConfigFile = CONFIG_FILE) -> None:
     """Print the program in effect, with its first epoch and its hash."""
     from streamreasoner.config import load
     from streamreasoner.state import programs

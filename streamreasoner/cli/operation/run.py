@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 
 
-def run(config: ConfigFile) -> None:
+def run(config: ConfigFile = CONFIG_FILE) -> None:
     """Run a pipeline until SIGTERM or SIGINT; the current batch is finished first."""
     from streamreasoner.system.allocator import keep_freed_memory
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP
-from streamreasoner.cli.options import ConfigFile, Written
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile, Written
 from streamreasoner.errors import ConfigError, DataError, StateError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _BLOCK = 1 << 18
 
 
 def snapshot(
-    config: ConfigFile,
+    config: ConfigFile = CONFIG_FILE,
     *,
     at: Annotated[
         str | None,

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP, Format, Lines
-from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 
 
 def state(
-    config: ConfigFile,
+    config: ConfigFile = CONFIG_FILE,
     pattern: Annotated[
         str | None,
         typer.Argument(

@@ -88,3 +88,20 @@ def test_a_mistake_is_one_message(name, tmp_path, monkeypatch):
     assert ("Invalid value for" if is_usage else "missing") in said + result.output
     assert not (said and result.output)
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("words", [[], *(name.split() for name in [*COMMANDS, "topics", "rules"])])
+def test_a_flag_has_no_type_in_the_help(words):
+    """It takes no value, so none is asked for; other options have one."""
+    result = CliRunner().invoke(cli.app, [*words, "--help"])
+
+    assert result.exit_code == 0
+    assert "bool" not in result.output
+
+
+def test_all_commands_with_a_configuration_have_the_same_default(tmp_path, monkeypatch):
+    """It is streamreasoner.toml in the working directory, and `--config` names another one."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("run", "topics create", "rules show", "consume", "state", "migrate"):
+        with pytest.raises(StreamReasonerError, match=r"streamreasoner\.toml.*with --config"):
+            CliRunner().invoke(cli.app, name.split(), catch_exceptions=False)

@@ -145,3 +145,14 @@ def test_the_result_is_printed_after_the_screen(console):
     assert "12 updates in" in text
     assert "9.5 s after the start" in text
     assert result in text
+
+
+def test_the_shutdown_is_announced_below_the_result(console, capsys):
+    """What takes a while after the result is said before it begins."""
+    dashboard = Dashboard(60, console)
+    for view in (dashboard, PlainView()):
+        view.conclude(["equal"], equal=True)
+        view.stop("Stopping the broker.")
+
+    for text in (console.export_text(), capsys.readouterr().out):
+        assert text.split() == ["equal", "Stopping", "the", "broker."]
