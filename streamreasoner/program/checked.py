@@ -192,19 +192,14 @@ def check_query(text: str, source: str, name: str) -> CheckedProgram:
     return _check(read_query(text, source, name))
 
 
-def check_all(programs: Sequence[Program], added: ParsedText | None = None) -> CheckedProgram:
-    """Check files that were already read, and one more with its imports.
+def check_all(programs: Sequence[Program], added: Sequence[ParsedText] = ()) -> CheckedProgram:
+    """Check files that were already read, and further texts.
 
     Raises:
         ProgramError: With a diagnostic for every mistake.
     """
     readings = [ParsedText(program, (), complete=True) for program in programs]
-    known = {program.source for program in programs}
-    if added is not None:
-        readings += (
-            reading for reading in with_imports(added) if reading.program.source not in known
-        )
-    return _check_readings(readings)
+    return _check_readings([*readings, *added])
 
 
 def _check(main: ParsedText) -> CheckedProgram:

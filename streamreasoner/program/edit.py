@@ -1,30 +1,42 @@
-"""Programs with rules added or removed. Invariant: the result is checked as a whole, or refused."""
+"""Programs with statements added or removed. Invariant: a result is checked as a whole, or refused.
+
+A program is a set of statements here: what it has already is not added again, and what is removed
+is gone, so that a removal undoes an addition however often that was made.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from itertools import chain, count
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.arity import arities
 from streamreasoner.errors import ProgramError
-from streamreasoner.lang.ast import Hidden, Message
-from streamreasoner.lang.parser import parse, read
-from streamreasoner.lang.printer import print_rule
-from streamreasoner.program.checked import check_all, check_query, check_text
-from streamreasoner.program.imports import is_of_query
+from streamreasoner.lang.ast import Expires, Hidden, Input, Message, Output, Rule
+from streamreasoner.lang.diagnostic import refuse
+from streamreasoner.lang.parser import read
+from streamreasoner.lang.printer import print_directive, print_rule
+from streamreasoner.program.checked import check_all, check_text
+from streamreasoner.program.imports import is_of_query, with_imports
 from streamreasoner.program.sources import read_query
 from streamreasoner.program.text import canonical_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
-    from streamreasoner.lang.ast import Directive, Program, Rule
+    from streamreasoner.lang.ast import Directive, Program
+    from streamreasoner.lang.parser import ParsedText
     from streamreasoner.program.checked import CheckedProgram
+
+    Statement: TypeAlias = "Rule | Directive | tuple[type[Directive], str]"
+    """A rule, fact or directive; of @input, @output and @hidden each predicate by itself."""
+
+_MOST_LISTED = 20
 
 
 def with_rules(checked: CheckedProgram, text: str, source: str) -> CheckedProgram:
-    """Return a program extended by the statements of another text.
+    """Return a program extended by the statements of another text that it does not have.
 
     Args:
         checked: The current program.
@@ -34,7 +46,7 @@ def with_rules(checked: CheckedProgram, text: str, source: str) -> CheckedProgra
     Raises:
         ProgramError: With a diagnostic for every mistake in the text, or in the combined program.
     """
-    return check_all(checked.programs, read(text, _unused(source, checked)))
+    return _extended(checked, read(text, _unused(source, checked)))
 
 
 def with_query(checked: CheckedProgram, name: str, text: str, source: str) -> CheckedProgram:
@@ -51,7 +63,7 @@ def with_query(checked: CheckedProgram, name: str, text: str, source: str) -> Ch
     """
     if (why := why_taken(checked, name)) is not None:
         raise ProgramError(why)
-    return check_all(checked.programs, read_query(text, _unused(source, checked), name))
+    return _extended(checked, read_query(text, _unused(source, checked), name))
 
 
 def without_query(checked: CheckedProgram, name: str, text: str, source: str) -> CheckedProgram:
@@ -60,7 +72,7 @@ def without_query(checked: CheckedProgram, name: str, text: str, source: str) ->
     Raises:
         ProgramError: The query has mistakes, or the program does not have its rules.
     """
-    return _without_rules(checked, check_query(text, source, name).program.rules)
+    return _reduced(checked, read_query(text, source, name))
 
 
 def why_taken(checked: CheckedProgram, name: str) -> str | None:
@@ -76,30 +88,55 @@ def why_taken(checked: CheckedProgram, name: str) -> str | None:
 
 
 def without_rules(checked: CheckedProgram, text: str, source: str) -> CheckedProgram:
-    """Return a program without the rules and facts of a text.
+    """Return a program without the statements of a text.
 
     A rule matches if it is written alike: variable names and the spelling of constants count, white
     space and prefixes do not. With the last rule of a predicate its message and its @hidden go.
+    What the text imports stays, as other rules may need it, unless it has nothing but imports. What
+    it declares of predicates that have other rules stays, unless it has no rules.
 
     Raises:
         ProgramError: The text has mistakes, or holds a rule that the program does not.
     """
-    return _without_rules(checked, parse(text, source).rules)
+    return _reduced(checked, read(text, source))
 
 
-def _without_rules(checked: CheckedProgram, rules: Iterable[Rule]) -> CheckedProgram:
-    removed = Counter(rules)
-    remaining = tuple(_without(program, removed) for program in checked.programs)
-    programs = _without_declarations(remaining, _heads(checked.programs) - _heads(remaining))
-    missing = [rule for rule, count in removed.items() if count > 0]
-    if missing:
-        printed = "\n".join(f"  {print_rule(rule)}" for rule in missing)
+def _extended(checked: CheckedProgram, added: ParsedText) -> CheckedProgram:
+    sources = {program.source for program in checked.programs}
+    known = {each for program in checked.programs for each in _statements(program)}
+    readings = (each for each in with_imports(added) if each.program.source not in sources)
+    new = (replace(each, program=_without(each.program, known)) for each in readings)
+    return check_all(
+        checked.programs,
+        [each for each in new if each.diagnostics or any(_statements(each.program))],
+    )
+
+
+def _reduced(checked: CheckedProgram, text: ParsedText) -> CheckedProgram:
+    readings = (text,) if any(_statements(text.program)) else with_imports(text)
+    if mistakes := [each for reading in readings for each in reading.diagnostics]:
+        raise refuse(mistakes, {each.program.source: each.program.text for each in readings})
+    known = {each for program in checked.programs for each in _statements(program)}
+    if missing := [each for reading in readings for each in _missing(reading.program, known)]:
         raise ProgramError(
-            f"The program has no such rule:\n{printed}\n"
-            "Write each rule as it stands in the program, with the same variables. A query is "
+            f"The program has no such {_kind(missing)}:\n{_listed(missing)}\n"
+            "Write each as it stands in the program, rules with the same variables. A query is "
             "removed by the text that it was added with."
         )
-    return check_all(programs)
+    rules: set[Statement] = {rule for each in readings for rule in each.program.rules}
+    left = _heads(_without(program, rules) for program in checked.programs)
+    removed = {
+        each
+        for reading in readings
+        for each in _statements(reading.program)
+        if not (rules and isinstance(each, tuple) and each[1] in left)
+    }
+    remaining = [_without(program, removed) for program in checked.programs]
+    gone = _heads(checked.programs) - left
+    remaining = [_without_declarations_of(program, gone) for program in remaining]
+    known_arities = arities(remaining)
+    lost = {name: n for name, n in checked.arities.items() if name not in known_arities}
+    return check_all([_with_arities(program, lost) for program in remaining])
 
 
 def canonical_program(checked: CheckedProgram, source: str) -> CheckedProgram:
@@ -122,41 +159,86 @@ def _unused(source: str, checked: CheckedProgram) -> str:
     return next(name for name in chain([source], numbered) if name not in names)
 
 
-def _heads(programs: Sequence[Program]) -> set[str]:
-    return {head.predicate for program in programs for rule in program.rules for head in rule.heads}
+def _statements(program: Program) -> Iterator[Statement]:
+    """What a program states, apart from how it is written and what it imports."""
+    yield from program.rules
+    for directive in program.directives:
+        match directive:
+            case Input(signatures) | Output(signatures) | Hidden(signatures):
+                yield from ((type(directive), each.predicate) for each in signatures)
+            case Message() | Expires():
+                yield directive
+            case _:
+                pass
 
 
-def _without_declarations(programs: Sequence[Program], gone: set[str]) -> tuple[Program, ...]:
-    """Omit what declares predicates that have lost their last rule: @message and @hidden."""
-    return tuple(
-        replace(
-            program,
-            directives=tuple(
-                kept
-                for directive in program.directives
-                if (kept := _without_predicates(directive, gone)) is not None
-            ),
-        )
-        for program in programs
-    )
+def _missing(program: Program, known: set[Statement]) -> list[Rule | Directive]:
+    """The rules that are not known; of a text without rules, the directives."""
+    if program.rules:
+        return [rule for rule in dict.fromkeys(program.rules) if rule not in known]
+    return [
+        directive
+        for directive in program.directives
+        if not known.issuperset(_statements(replace(program, directives=(directive,))))
+    ]
 
 
-def _without_predicates(directive: Directive, gone: set[str]) -> Directive | None:
+def _kind(missing: Sequence[Rule | Directive]) -> str:
+    return "rule" if isinstance(missing[0], Rule) else "declaration"
+
+
+def _listed(missing: Sequence[Rule | Directive]) -> str:
+    lines = [
+        f"  {print_rule(each) if isinstance(each, Rule) else print_directive(each)}"
+        for each in missing[:_MOST_LISTED]
+    ]
+    more = len(missing) - len(lines)
+    return "\n".join([*lines, f"  and {more} more"] if more else lines)
+
+
+def _without(program: Program, statements: set[Statement]) -> Program:
+    rules = tuple(rule for rule in program.rules if rule not in statements)
+    kept = (_kept(directive, statements) for directive in program.directives)
+    directives = tuple(directive for directive in kept if directive is not None)
+    return replace(program, rules=rules, directives=directives)
+
+
+def _kept(directive: Directive, statements: set[Statement]) -> Directive | None:
+    """What is left of a directive; an @expires stays, as it cannot have been added to a state."""
     match directive:
-        case Message(atom) if atom.predicate in gone:
-            return None
-        case Hidden(signatures):
-            kept = tuple(each for each in signatures if each.predicate not in gone)
-            return replace(directive, signatures=kept) if kept else None
+        case Input(signatures) | Output(signatures) | Hidden(signatures):
+            kind = type(directive)
+            left = tuple(each for each in signatures if (kind, each.predicate) not in statements)
+            return replace(directive, signatures=left) if left else None
+        case Message():
+            return None if directive in statements else directive
         case _:
             return directive
 
 
-def _without(program: Program, removed: Counter[Rule]) -> Program:
-    rules = []
-    for rule in program.rules:
-        if removed[rule] > 0:
-            removed[rule] -= 1
-        else:
-            rules.append(rule)
-    return replace(program, rules=tuple(rules))
+def _heads(programs: Iterable[Program]) -> set[str]:
+    return {head.predicate for program in programs for rule in program.rules for head in rule.heads}
+
+
+def _without_declarations_of(program: Program, gone: set[str]) -> Program:
+    """Omit what declares predicates that have lost their last rule: @message and @hidden."""
+    messages = (each for each in program.directives if isinstance(each, Message))
+    about = {each for each in messages if each.atom.predicate in gone}
+    return _without(program, {*about, *((Hidden, predicate) for predicate in gone)})
+
+
+def _with_arities(program: Program, lost: Mapping[str, int]) -> Program:
+    """Write the arity of a predicate that is only declared: what is published stays the same."""
+    directives = tuple(
+        replace(
+            directive,
+            signatures=tuple(
+                replace(each, arity=lost.get(each.predicate, each.arity))
+                for each in directive.signatures
+            ),
+        )
+        if isinstance(directive, Input | Output | Hidden)
+        else directive
+        for directive in program.directives
+    )
+    return replace(program, directives=directives)
