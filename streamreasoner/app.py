@@ -424,7 +424,12 @@ def _program(config: Config) -> CheckedProgram:
     """The configured program, which the mappings of rows fit."""
     program = load_program(config.rules.program)
     may_change = config.rules.control_topic is not None
-    check_mappings(config.input.map.values(), program.arities, may_change=may_change)
+    check_mappings(
+        config.input.map.values(),
+        program.arities,
+        may_change=may_change,
+        hidden=program.unlisted,
+    )
     return program
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from streamreasoner.api import shown
 from streamreasoner.api.arrow_input import updates_of
 from streamreasoner.api.nodes import to_ntriples
-from streamreasoner.api.results import Diff, Facts, Trace, violations
+from streamreasoner.api.results import Diff, Facts, Size, Trace, violations
 from streamreasoner.api.turn import TermsOfEpoch, Turn, in_turn
 from streamreasoner.api.updates import (
     Update,
@@ -34,7 +34,7 @@ from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochRe
 from streamreasoner.engine.input.registers import NO_FRONTIER, Registers
 from streamreasoner.engine.updates import Changes, Updates
 from streamreasoner.errors import EngineError, ProgramError
-from streamreasoner.io.formats.registry import load
+from streamreasoner.io.formats.registry import declared_prefixes, load
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE, Constant
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.program_plan import NO_SOURCES
@@ -61,13 +61,12 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.program_plan import InputSources, ProgramPlan, Stated
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.program.constraints import Constraint
     from streamreasoner.query.sparql.facts import FactsOfEpoch
     from streamreasoner.query.sparql.limits import QueryLimits
     from streamreasoner.rdf.dictionary import TermDictionary
 
 NO_PREDICATES: Mapping[str, int] = MappingProxyType({})
-NO_CONSTRAINTS: Mapping[str, Constraint] = MappingProxyType({})
+NO_PREFIXES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +135,7 @@ class Reasoner:
         self._known = plan.arities
         self._constraints = known_constraints.union(program.constraints)
         self._stated = plan.stated
+        self._counts_all = _counts_all(plan)
         facts = (
             *(self._rows(fact.predicate, [_terms(fact)]) for fact in program.facts),
             *(self._stated_rows(each, 1) for each in plan.stated),
@@ -147,6 +147,7 @@ class Reasoner:
         self._lateness = allowed_lateness // timedelta(milliseconds=1)
         self._epoch = 0
         self._asked: FactsOfEpoch | None = None
+        self._prefixes: dict[str, str] = {}
 
     @classmethod
     def from_rules(
@@ -198,7 +199,7 @@ class Reasoner:
                 the message has its number.
             EngineError: The epoch failed and was rolled back.
         """
-        check_predicate(predicate, None, self.program.arities)
+        check_predicate(predicate, None, self.program)
         check_asserted(predicate, self.program.constraints, "")
         arity = self.program.arities[predicate]
         return self._apply([updates_of(table, predicate, arity, self.dictionary)])
@@ -246,6 +247,8 @@ class Reasoner:
     def load(self, *paths: str | Path, header: bool = False, ts: Time | None = None) -> Diff:
         """Take the facts of files, as one epoch; see `io.formats.registry` for the formats.
 
+        The prefixes that they declare shorten explanations, from then on.
+
         Args:
             paths: The files.
             header: Whether CSV files begin with a header line.
@@ -256,7 +259,9 @@ class Reasoner:
         """
         blocks = (block for path in paths for block in self.read(path, header=header, ts=ts))
         with self.ahead(blocks) as updates:
-            return self._diff(self.take(updates))
+            diff = self._diff(self.take(updates))
+        self._prefixes = {**declared_prefixes(paths), **self._prefixes}
+        return diff
 
     @contextmanager
     def ahead(self, blocks: Iterable[Updates]) -> Iterator[Iterator[Updates]]:
@@ -291,7 +296,7 @@ class Reasoner:
     def _read(self, path: str | Path, *, header: bool, ts: Time | None) -> Iterator[Updates]:
         time = None if ts is None else milliseconds(ts)
         for facts in load(path, self.dictionary.local, header=header):
-            check_predicate(facts.predicate, facts.args.shape[1], self.program.arities, f"{path}: ")
+            check_predicate(facts.predicate, facts.args.shape[1], self.program, f"{path}: ")
             check_asserted(facts.predicate, self.program.constraints, f"{path}: ")
             times = None if time is None else np.full(len(facts.args), time, np.int64)
             ids = self.dictionary.resolve(facts.args)
@@ -364,7 +369,7 @@ class Reasoner:
         Raises:
             EngineError: The epoch failed and was rolled back, with the change of the program.
         """
-        before = self.program.constraints
+        before = self.program
         result = self.adopt(program, self._epoch)
         self._epoch += 1
         return self._diff(result, before)
@@ -393,6 +398,7 @@ class Reasoner:
         result = self.engine.apply(epoch, chain(facts, updates), plan, frontier)
         self._asked = None
         self.program, self._stated = program, plan.stated
+        self._counts_all = _counts_all(plan)
         self._known = {**self._known, **plan.arities}
         self._constraints = self._constraints.union(program.constraints)
         return result
@@ -428,8 +434,26 @@ class Reasoner:
 
         In a set, facts with the terms 1, 1.0 and true would be one: Python's values are equal.
         """
-        check_predicate(predicate, None, self.program.arities)
+        check_predicate(predicate, None, self.program)
         return Facts(predicate, self.engine.facts(predicate), self.dictionary)
+
+    @in_turn
+    def size(self, *, hidden: bool = False) -> Size:
+        """The number of present facts, and of those among them that are asserted.
+
+        Args:
+            hidden: Whether to count those of hidden predicates too.
+        """
+        names = self.program.arities if hidden else self.program.visible
+        if self._counts_all and len(names) == len(self.program.arities):
+            statistics = self.engine.statistics()
+            return Size(statistics.present, statistics.asserted)
+        present = asserted = 0
+        for name in names:
+            args = self.engine.facts(name)
+            present += len(args)
+            asserted += int((self.engine.asserted(name, args) > 0).sum())
+        return Size(present, asserted)
 
     @in_turn
     def violations(self) -> list[Violation]:
@@ -443,11 +467,18 @@ class Reasoner:
     @in_turn
     def trace(self, predicate: str = TRIPLE) -> Trace:
         """Every (arguments, iteration, multiplicity) of a predicate, in any order."""
-        check_predicate(predicate, None, self.program.arities)
+        check_predicate(predicate, None, self.program)
         return Trace(self.engine.trace(predicate), self.dictionary)
 
     @in_turn
-    def explain(self, fact: str, *args: PythonTerm, limits: Limits | None = None) -> Explanation:
+    def explain(
+        self,
+        fact: str,
+        *args: PythonTerm,
+        limits: Limits | None = None,
+        prefixes: Mapping[str, str] = NO_PREFIXES,
+        hidden: bool = False,
+    ) -> Explanation:
         """Why a fact is present, or what is missing for it.
 
         Args:
@@ -455,20 +486,26 @@ class Reasoner:
                 with the program's prefixes, such as `path(ex:a, ex:b)`.
             args: The arguments of the predicate.
             limits: Limits on the size of the proof.
+            prefixes: Further prefixes, name to IRI, to read the text and print the explanation.
+            hidden: Whether to show the facts of predicates declared with `@hidden`, too.
 
         Raises:
-            ProgramError: The text is not a single fact.
+            ProgramError: The text is not a single fact of the program.
             DataError: The predicate is unknown or has another arity.
         """
         # Most processes explain nothing, so they do not import how.
         from streamreasoner.explain import Fact, Limits, explain, read_fact  # noqa: PLC0415
 
+        names = {**self._prefixes, **prefixes}
         if isinstance(fact, str) and ("(" in fact or "[" in fact):
-            target = read_fact(fact, self.program)
+            target = read_fact(fact, self.program, names)
         else:
-            check_predicate(fact, len(args), self.program.arities)
+            check_predicate(fact, len(args), self.program)
             target = Fact(fact, tuple(to_ntriples(term) for term in args))
-        return explain(self.program, self.engine, self.dictionary, target, limits or Limits())
+        found = explain(
+            self.program, self.engine, self.dictionary, target, limits or Limits(), hidden=hidden
+        )
+        return found.with_prefixes(names)
 
     def query(self, text: str, *, limits: QueryLimits | None = None) -> Answer | bool:
         """The answer of a query in SPARQL 1.1 on the present facts.
@@ -521,11 +558,10 @@ class Reasoner:
 
     @in_turn
     def _repr_html_(self) -> str:
-        statistics = self.engine.statistics()
-        derived = statistics.present - statistics.asserted
+        size = self.size()
         return shown.html_paragraph(
             f"Reasoner with {len(self.program.rules):,} rules, after {self._epoch:,} epochs: "
-            f"{statistics.present:,} facts, {derived:,} of them inferred."
+            f"{size.present:,} facts, {size.derived:,} of them inferred."
         )
 
     def _copied(self, triples: NDArray[np.int32]) -> FactsOfEpoch:
@@ -568,15 +604,17 @@ class Reasoner:
         frontier = max(times) - self._lateness if times else NO_FRONTIER
         return self._diff(self.take(updates, frontier))
 
-    def _diff(self, result: EpochResult, before: Mapping[str, Constraint] = NO_CONSTRAINTS) -> Diff:
+    def _diff(self, result: EpochResult, before: CheckedProgram | None = None) -> Diff:
+        programs = [self.program] if before is None else [before, self.program]
         return Diff(
             result.epoch,
             result.iterations,
             None if result.frontier == NO_FRONTIER else result.frontier,
             self._known,
+            frozenset(name for program in programs for name in program.visible),
             tuple(result.closure),
             tuple(result.derived),
-            {**before, **self.program.constraints},
+            {name: each for program in programs for name, each in program.constraints.items()},
             self.dictionary,
         )
 
@@ -586,9 +624,8 @@ class Reasoner:
 
     def _encode(self, updates: Iterable[Update]) -> Iterator[Updates]:
         # Encode runs of one predicate, so that terms get ids in the order of the input.
-        arities, constraints = self.program.arities, self.program.constraints
         rows_of = (
-            checked(update, arities, constraints, f"updates[{position}]: ")
+            checked(update, self.program, f"updates[{position}]: ")
             for position, update in enumerate(updates)
         )
         for (predicate, is_timed), run in groupby(
@@ -622,6 +659,11 @@ OTHER_EXPIRIES = (
     "The new program has other @expires than the one in effect. What expires is fixed when a state "
     "begins: keep the @expires as they are, or start from scratch with the new program."
 )
+
+
+def _counts_all(plan: ProgramPlan) -> bool:
+    """Whether the backend's counts are of the facts of the program alone, all asserted present."""
+    return not plan.hidden and not plan.lattices
 
 
 def _text(rules: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -17,8 +17,10 @@ import numpy as np
 from streamreasoner.api import shown, tables
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.tables import ITERATION, MULTIPLICITY
-from streamreasoner.api.updates import Update, Violation, check_predicate
+from streamreasoner.api.updates import Update, Violation
 from streamreasoner.engine.updates import Changes, TraceRows
+from streamreasoner.errors import DataError
+from streamreasoner.program.unknown import unknown_text
 from streamreasoner.query.facts import decode_rows
 
 if TYPE_CHECKING:
@@ -162,9 +164,27 @@ class Trace(Rows["tuple[tuple[PythonTerm, ...], int, int]"]):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many facts there are.
+
+    Attributes:
+        present: Facts present: the closure.
+        asserted: Those among them that are asserted.
+    """
+
+    present: int
+    asserted: int
+
+    @property
+    def derived(self) -> int:
+        """Those among them that are not asserted."""
+        return self.present - self.asserted
+
+
 @dataclass(frozen=True, eq=False)
 class Diff:
-    """What one epoch changed.
+    """What one epoch changed, but for the facts of predicates declared with `@hidden`.
 
     Attributes:
         epoch: Logical time of the epoch, counted from 0.
@@ -177,10 +197,15 @@ class Diff:
     iterations: int
     frontier: int | None
     _arities: Mapping[str, int] = field(repr=False)
+    _visible: frozenset[str] = field(repr=False)
     _closure: tuple[Changes, ...] = field(repr=False)
     _derived: tuple[Changes, ...] = field(repr=False)
     _constraints: Mapping[str, Constraint] = field(repr=False)
     _dictionary: TermDictionary = field(repr=False)
+
+    def with_hidden(self) -> Diff:
+        """The same, with the facts of hidden predicates."""
+        return replace(self, _visible=frozenset(self._arities))
 
     @cached_property
     def changes(self) -> tuple[Update, ...]:
@@ -218,7 +243,8 @@ class Diff:
         """The changes as an Arrow table.
 
         Args:
-            predicate: If given, only its facts, with a column for each argument; see `api.tables`.
+            predicate: If given, only its facts, hidden or not, with a column for each argument; see
+                `api.tables`.
                 Otherwise those of all predicates, with the columns `predicate` and `args`, a list.
                 `multiplicity` is +1 or -1 (int8).
 
@@ -226,8 +252,10 @@ class Diff:
             DataError: The program has no such predicate.
         """
         if predicate is None:
-            return tables.changes_table(self._closure, self._dictionary)
-        check_predicate(predicate, None, self._arities)
+            return tables.changes_table(self._shown(self._closure), self._dictionary)
+        if predicate not in self._arities:
+            visible = {name: self._arities[name] for name in self._visible}
+            raise DataError(unknown_text(predicate, visible))
         found = [changes for changes in self._closure if changes.predicate == predicate]
         none = np.empty((0, self._arities[predicate]), np.int32)
         args = np.concatenate([none, *(changes.args for changes in found)])
@@ -250,20 +278,31 @@ class Diff:
         """
         return tables.to_polars(self.to_arrow(predicate))
 
+    def __repr__(self) -> str:
+        counts = shown.signed_counts(self._shown(self._closure))
+        return (
+            f"Diff(epoch={self.epoch}, iterations={self.iterations}, frontier={self.frontier},"
+            f" changes={counts})"
+        )
+
     def _repr_html_(self) -> str:
-        count = sum(len(each.args) for each in self._closure)
+        closure = self._shown(self._closure)
+        count = sum(len(each.args) for each in closure)
         first = [
             Changes(each.predicate, each.args[: shown.ROWS], each.multiplicity[: shown.ROWS])
-            for each in self._closure
+            for each in closure
         ]
         table = tables.changes_table(first, self._dictionary)
         totals = shown.html_paragraph(f"Epoch {self.epoch}: {count:,} changes.")
         return totals + shown.html_table(table, count)
 
+    def _shown(self, parts: tuple[Changes, ...]) -> list[Changes]:
+        return [each for each in parts if each.predicate in self._visible]
+
     def _updates(self, parts: tuple[Changes, ...]) -> tuple[Update, ...]:
         return tuple(
             Update(changes.predicate, args, multiplicity)
-            for changes in parts
+            for changes in self._shown(parts)
             for args, multiplicity in zip(
                 decode_rows(changes.args, self._dictionary, from_ntriples),
                 changes.multiplicity.tolist(),

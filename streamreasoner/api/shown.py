@@ -11,8 +11,27 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from streamreasoner.engine.updates import Changes
+
 ROWS = 20
 """Most rows that are shown."""
+
+
+def signed_counts(parts: Iterable[Changes]) -> dict[str, str]:
+    """`{'edge': '+2', 'path': '+3 -1'}`: how many facts of each predicate came and went."""
+    counts: dict[str, list[int]] = {}
+    for part in parts:
+        came = int((part.multiplicity > 0).sum())
+        count = counts.setdefault(part.predicate, [0, 0])
+        count[0] += came
+        count[1] += len(part.multiplicity) - came
+    return {
+        name: " ".join(
+            f"{sign}{number:,}" for sign, number in zip("+-", count, strict=True) if number
+        )
+        for name, count in sorted(counts.items())
+        if any(count)
+    }
 
 
 def text(rows: Iterable[object], count: int) -> str:

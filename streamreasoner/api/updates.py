@@ -14,11 +14,13 @@ from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.errors import DataError, TermError
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.lang.ast import QUAD, TRIPLE
+from streamreasoner.program.unknown import unknown_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from streamreasoner.api.nodes import PythonTerm
+    from streamreasoner.program.checked import CheckedProgram
 
 _INT64 = 1 << 63
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -79,14 +81,13 @@ class Violation:
 
 
 def checked(
-    update: Update, arities: Mapping[str, int], constraints: Collection[str], where: str
+    update: Update, program: CheckedProgram, where: str
 ) -> tuple[str, list[str], int, int | None]:
     """Predicate, canonical terms, multiplicity and time of an update.
 
     Args:
         update: The update.
-        arities: Arities of the program's predicates.
-        constraints: Those of them that are only derived.
+        program: The program.
         where: Begins every message.
 
     Raises:
@@ -96,8 +97,8 @@ def checked(
         raise DataError(f"{where}Expected an `Update`, got {type(update).__name__}.")
     if not isinstance(update.args, tuple | list):
         raise DataError(f"{where}The arguments must be a tuple, got {type(update.args).__name__}.")
-    check_predicate(update.predicate, len(update.args), arities, where)
-    check_asserted(update.predicate, constraints, where)
+    check_predicate(update.predicate, len(update.args), program, where)
+    check_asserted(update.predicate, program.constraints, where)
     try:
         terms = [to_ntriples(term) for term in update.args]
     except TermError as error:
@@ -113,7 +114,7 @@ def checked(
 
 
 def check_predicate(
-    predicate: str, arity: int | None, arities: Mapping[str, int], where: str = ""
+    predicate: str, arity: int | None, program: CheckedProgram, where: str = ""
 ) -> None:
     """Check that a program has a predicate, of this arity if one is given.
 
@@ -123,13 +124,11 @@ def check_predicate(
     if not isinstance(predicate, str):
         name = type(predicate).__name__
         raise DataError(f"{where}The name of a predicate must be a str, got {name}.")
-    if predicate not in arities:
-        known = ", ".join(f"{name}/{n}" for name, n in sorted(arities.items()))
-        raise DataError(f"{where}The program has no predicate '{predicate}'; it has {known}.")
-    if arity is not None and arity != arities[predicate]:
-        raise DataError(
-            f"{where}'{predicate}' has {arities[predicate]} arguments in the program, not {arity}."
-        )
+    if predicate not in program.arities:
+        raise DataError(f"{where}{unknown_text(predicate, program.visible)}")
+    known = program.arities[predicate]
+    if arity is not None and arity != known:
+        raise DataError(f"{where}'{predicate}' has {known} arguments in the program, not {arity}.")
 
 
 def milliseconds(time: Time, where: str = "") -> int:

@@ -44,3 +44,7 @@ HeaderLine = Annotated[bool, typer.Option("--header", help="CSV files begin with
 CONFIG_FILE = Path("streamreasoner.toml")
 """The configuration that commands read unless they are given another one."""
 ConfigFile = Annotated[Path, typer.Option(help="The configuration file (TOML).")]
+All = Annotated[
+    bool,
+    typer.Option("--all", help="Include the facts of predicates that are declared with @hidden."),
+]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from streamreasoner.explain.collapse import absence_without, proof_without
 from streamreasoner.explain.fact import prefixes
 from streamreasoner.explain.missing import AbsenceSearch
 from streamreasoner.explain.proof import Proof
@@ -18,8 +19,10 @@ from streamreasoner.explain.rule_groups import Rules
 from streamreasoner.explain.store import FactIndex
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from streamreasoner.explain.proof import Absence, Limits
-    from streamreasoner.explain.store import FactSource
+    from streamreasoner.explain.store import FactSource, Row
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.query.facts import Fact, Terms
 
@@ -70,6 +73,11 @@ class Explanation:
             return proof_svg(self.content, self.printer)
         return absence_svg(self.content, self.printer)
 
+    def with_prefixes(self, prefixes: Mapping[str, str]) -> Explanation:
+        """The same, with further prefixes; those of the program take precedence."""
+        printer = replace(self.printer, prefixes={**prefixes, **self.printer.prefixes})
+        return replace(self, printer=printer)
+
     def _repr_svg_(self) -> str:
         return self.svg()
 
@@ -80,6 +88,8 @@ def explain(
     dictionary: Terms,
     fact: Fact,
     limits: Limits,
+    *,
+    hidden: bool = False,
 ) -> Explanation:
     """Explain a fact in the current state, which must not change meanwhile.
 
@@ -89,11 +99,26 @@ def explain(
         dictionary: Its terms.
         fact: A predicate of the program with as many canonical terms as it has arguments.
         limits: Limits of the proof.
+        hidden: Whether to show the facts of predicates declared with `@hidden`.
     """
+    left_out = frozenset[str]() if hidden else program.unlisted
     rules = Rules(program)
     store = FactIndex(state, dictionary, {**program.arities, **program.helpers})
-    row = next(iter(store.lookup(fact.predicate, dict(enumerate(fact.arguments)))), None)
-    printer = ExplanationPrinter(prefixes(program))
+    printer = ExplanationPrinter(prefixes(program), left_out)
+
+    def stored(fact: Fact) -> Row | None:
+        return next(iter(store.lookup(fact.predicate, dict(enumerate(fact.arguments)))), None)
+
+    def proof(fact: Fact, row: Row) -> Proof:
+        return ProofSearch(rules, store, limits, left_out).prove(fact, row)
+
+    def proof_of_present(fact: Fact) -> Proof:
+        row = stored(fact)
+        assert row is not None  # noqa: S101 - it is present
+        return proof(fact, row)
+
+    row = stored(fact)
     if row is not None and row.present:
-        return Explanation(ProofSearch(rules, store, limits).prove(fact, row), printer)
-    return Explanation(AbsenceSearch(rules, store).absence(fact, row), printer)
+        return Explanation(proof_without(left_out, proof(fact, row)), printer)
+    absence = AbsenceSearch(rules, store).absence(fact, row)
+    return Explanation(absence_without(left_out, absence, proof_of_present), printer)

@@ -206,6 +206,7 @@ class Absence:
         beaten_by: The candidate that is present in its place, for a function of `min` or `max`.
         close: Present facts of the predicate that agree with it on the most arguments.
         attempts: One for each rule whose head may be the fact.
+        unmet: Such rules that find no hidden fact, where these are left out.
     """
 
     fact: Fact
@@ -214,3 +215,4 @@ class Absence:
     beaten_by: Fact | None
     close: tuple[Fact, ...]
     attempts: tuple[Attempt, ...]
+    unmet: tuple[Rule, ...] = ()

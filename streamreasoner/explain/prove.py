@@ -30,9 +30,13 @@ class ProofSearch:
         rules: The program.
         store: The facts.
         limits: Limits of the proof.
+        hidden: Predicates whose facts do not count for the limits.
     """
 
-    def __init__(self, rules: Rules, store: FactIndex, limits: Limits) -> None:
+    def __init__(
+        self, rules: Rules, store: FactIndex, limits: Limits, hidden: frozenset[str] = frozenset()
+    ) -> None:
+        self._hidden = hidden
         self._rules = rules
         self._store = store
         self._limits = limits
@@ -59,15 +63,20 @@ class ProofSearch:
             if obligation.row.asserted > 0:
                 justifications[obligation] = Justification(obligation.row.since)
                 continue
-            limits = self._limits
-            if (limits.depth is not None and depth >= limits.depth) or (
-                limits.size is not None and expanded >= limits.size
+            limits, is_shown = self._limits, obligation.predicate not in self._hidden
+            if is_shown and (
+                (limits.depth is not None and depth >= limits.depth)
+                or (limits.size is not None and expanded >= limits.size)
             ):
                 justifications[obligation] = Justification(obligation.row.since, cut=True)
                 continue
-            expanded += 1
+            expanded += is_shown
             justifications[obligation] = self._derivations.justify(obligation)
-            queue.extend((each, depth + 1) for each in justifications[obligation].obligations)
+            for each in justifications[obligation].obligations:
+                if each.predicate in self._hidden:
+                    queue.appendleft((each, depth))
+                else:
+                    queue.append((each, depth + 1))
         return justifications
 
     def _number(

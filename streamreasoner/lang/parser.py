@@ -166,6 +166,10 @@ def _bare_name(name: str, span: Span, text: str) -> Diagnostic:
     if directive is not None:
         hint = f"write `{directive}`"
         return Diagnostic("SR105", f"`{name}` is a SPARQL directive", at_name, hint)
+    if text.startswith(":", start + len(name)):
+        return Diagnostic(
+            "SR101", f"a term that begins with `{name}:`", at_name, syntax_error.TRIPLE
+        )
     hint = f"a predicate is written `{name}(…)`, a variable `?{name}`, an IRI `ex:{name}`"
     return Diagnostic("SR101", f"name `{name}` without parentheses", at_name, hint)
 

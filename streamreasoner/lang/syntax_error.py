@@ -55,6 +55,13 @@ _HINTS = (
     (re.compile(r"\{|\}"), "triples are written `[?s, ?p, ?o]`"),
     (re.compile(r":-"), "end the rule before this one with a dot"),
 )
+TRIPLE = "a triple is written in brackets: `[ex:a, a, ex:B]`"
+_AT_THE_START = (
+    (
+        re.compile(r"<[^<>\s\"]*>|_:|(?:[A-Za-z][\w.\-]*)?:(?![-=])"),
+        TRIPLE,
+    ),
+)
 _AFTER_NOT = (
     (re.compile(r"\("), "derive the part in parentheses into a predicate, and negate that"),
     (
@@ -109,13 +116,7 @@ def hint(text: str, position: int, expected: AbstractSet[str]) -> str | None:
         rest = text[position - 1] + rest
     if rest.startswith(":-") and "." not in expected:
         return None
-    before = text[:position].rstrip()[-_LONGEST_NAME:]
-    hints: tuple[tuple[re.Pattern[str], str], ...] = _HINTS
-    if _NOT_BEFORE.search(before):
-        hints = _AFTER_NOT
-    elif before.endswith("!"):
-        hints = _AFTER_MARK
-    for pattern, words in hints:
+    for pattern, words in _hints(text[:position].rstrip()[-_LONGEST_NAME:], expected):
         if pattern.match(rest):
             return words
     if "." in expected and "," in expected and _LITERAL.match(rest):
@@ -125,6 +126,15 @@ def hint(text: str, position: int, expected: AbstractSet[str]) -> str | None:
     if text[position - 1 : position] == "_":
         return "names begin with a letter, variables with `?`"
     return None
+
+
+def _hints(before: str, expected: AbstractSet[str]) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Beginnings of what may stand after a text, and what each is a mistake for."""
+    if _NOT_BEFORE.search(before):
+        return _AFTER_NOT
+    if before.endswith("!"):
+        return _AFTER_MARK
+    return (*_AT_THE_START, *_HINTS) if "@prefix" in expected else _HINTS
 
 
 def directive_like(name: str, rest: str) -> str | None:

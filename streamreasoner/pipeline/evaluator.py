@@ -247,6 +247,7 @@ class Evaluator:
             self._options,
             checked.constraints,
             self._expiring,
+            hidden=checked.unlisted,
         )
 
 

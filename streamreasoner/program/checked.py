@@ -127,10 +127,20 @@ class CheckedProgram:
         return self.programs[0]
 
     @property
+    def unlisted(self) -> frozenset[str]:
+        """Predicates that people see only if they ask: declared with @hidden, not with @output."""
+        return frozenset(self.hidden).difference(self.outputs)
+
+    @property
+    def visible(self) -> dict[str, int]:
+        """Number of arguments of every other predicate."""
+        unlisted = self.unlisted
+        return {name: arity for name, arity in self.arities.items() if name not in unlisted}
+
+    @property
     def published(self) -> frozenset[str]:
         """Predicates whose changes are published, other than violations."""
-        apart = {*self.hidden, *self.constraints}
-        return frozenset(self.outputs or self.arities.keys() - apart)
+        return frozenset(self.outputs or self.visible.keys() - self.constraints.keys())
 
     @property
     def texts(self) -> Mapping[str, str]:

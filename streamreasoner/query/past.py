@@ -134,8 +134,15 @@ class PastFacts:
             rows = candidates(both, signs)
         return in_order(rows, self._terms), self._terms
 
-    def differences(self, first: int, last: int) -> Iterator[tuple[Fact, int]]:
+    def differences(
+        self, first: int, last: int, *, hidden: bool = False
+    ) -> Iterator[tuple[Fact, int]]:
         """The facts that are present at the end of one of two epochs only, in order.
+
+        Args:
+            first: One epoch.
+            last: The other.
+            hidden: Whether facts of hidden predicates are among them.
 
         Returns:
             Each with +1 if it came and -1 if it went, from *first* to *last*.
@@ -143,9 +150,11 @@ class PastFacts:
         Raises:
             StateError: An epoch cannot be asked for, or the state is damaged.
         """
-        arities = [self.program(epoch).arities for epoch in (first, last)]
+        programs = [self.program(epoch) for epoch in (first, last)]
+        arities = [program.arities for program in programs]
         touched = self.past.touched(first, last)
-        for predicate in sorted({*arities[0], *arities[1]}):
+        names = arities if hidden else [program.visible for program in programs]
+        for predicate in sorted({*names[0], *names[1]}):
             lattices = [self._lattices(predicate, epoch) for epoch in (first, last)]
             both_have = all(predicate in each for each in arities)
             if both_have and lattices[0] == lattices[1] and predicate not in touched:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import ARITIES, Constant, Prefix, Span, Variable, Wildcard
@@ -17,18 +16,19 @@ from streamreasoner.lang.parser import read
 from streamreasoner.lang.printer import print_directive
 from streamreasoner.lang.statements import blank, is_open, is_terminated
 from streamreasoner.program.checked import CHECKS
+from streamreasoner.program.unknown import unknown_predicate
 from streamreasoner.query.facts import Fact, FactPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from streamreasoner.errors import ProgramError
-    from streamreasoner.lang.ast import Atom, Base, Program
+    from streamreasoner.lang.ast import Atom, Base, Expression, Program
 
 SOURCE = "<input>"
 """The file name of a command's text in diagnostics."""
 
-_RULE_HELP = "a rule is added with `rule`"
+_RULE_HELP = "a fact is the head alone; the shell adds rules with `rule`"
 _NAME = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*\.?\s*(?:(?:#|//|%)[^\n]*\s*)?")
 
 
@@ -39,11 +39,13 @@ class Scope:
     Attributes:
         directives: Prefixes and bases, in order.
         arities: Number of arguments of every predicate of the program.
+        hidden: Those of them that no message lists.
         lead: What comes before the command's text in its statement.
     """
 
     directives: tuple[Prefix | Base, ...]
     arities: Mapping[str, int]
+    hidden: frozenset[str] = frozenset()
     lead: str = ""
 
     @property
@@ -59,20 +61,48 @@ def read_facts(text: str, start: int, scope: Scope) -> tuple[Fact, ...]:
     Raises:
         ProgramError: They are not facts of the program; carets show where.
     """
+    heads = _facts(text, start, scope)
+    return tuple(map(_fact, heads))
+
+
+def read_fact(text: str, start: int, scope: Scope) -> Fact:
+    """The only fact in a command, from an offset.
+
+    Raises:
+        ProgramError: It is not one fact of the program; carets show where.
+    """
+    head, *others = _facts(text, start, scope)
+    if others:
+        more = Diagnostic("SR101", "more than one fact", others[0].span, "name one at a time")
+        raise error_of([more], text, scope)
+    return _fact(head)
+
+
+def _facts(text: str, start: int, scope: Scope) -> list[Atom]:
     program = _statements(text, start, scope)
     # Checked here, because an error from the epoch would have no location.
     diagnostics = [item for check in CHECKS for item in check(program)]
     heads = [head for rule in program.rules for head in rule.heads]
     diagnostics += (item for head in heads for item in misfits(head, scope))
+    if not diagnostics:
+        diagnostics += (
+            Diagnostic("SR205", f"{_kind(item)} in a fact", item.span, "write a constant")
+            for head in heads
+            for item in head.arguments
+            if not isinstance(item, Constant)
+        )
     if diagnostics:
         raise error_of(diagnostics, text, scope)
-    return tuple(
-        Fact(
-            head.predicate,
-            tuple(item.term for item in head.arguments if isinstance(item, Constant)),
-        )
-        for head in heads
-    )
+    return heads
+
+
+def _fact(head: Atom) -> Fact:
+    terms = (item.term for item in head.arguments if isinstance(item, Constant))
+    return Fact(head.predicate, tuple(terms))
+
+
+def _kind(argument: Expression) -> str:
+    return "wildcard" if isinstance(argument, Wildcard) else "expression"
 
 
 def read_pattern(text: str, start: int, scope: Scope) -> FactPattern:
@@ -233,10 +263,9 @@ def misfits(atom: Atom, scope: Scope) -> Iterator[Diagnostic]:
 
 
 def _unknown_predicate(name: str, span: Span, scope: Scope) -> Diagnostic:
-    close = get_close_matches(name, scope.arities, 1)
-    known = ", ".join(f"{each}/{arity}" for each, arity in sorted(scope.arities.items()))
-    hint = f"did you mean '{close[0]}'?" if close else f"the predicates are {known}"
-    return Diagnostic("SR211", f"the program has no predicate '{name}'", span, hint)
+    visible = {known: arity for known, arity in scope.arities.items() if known not in scope.hidden}
+    message, hint = unknown_predicate(name, visible)
+    return Diagnostic("SR211", message, span, hint)
 
 
 def error_of(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> ProgramError:

@@ -77,7 +77,7 @@ class Completions:
             ArgumentKind.RULES,
         ):
             return
-        arities = self._session.reasoner.program.arities
+        arities = self._session.reasoner.program.visible
         # A predicate alone is a pattern, but not a fact.
         alone = CATALOGUE[word].argument_kind in (ArgumentKind.PATTERN, ArgumentKind.QUESTION)
         suffix = "" if alone else "("

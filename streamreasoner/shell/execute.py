@@ -75,6 +75,7 @@ class Session:
         reasoner: A reasoner, fresh or in use.
         limit: Maximum number of facts that one command prints; None means no limit.
         header: Whether CSV files begin with a header line.
+        hidden: Whether to show the facts of hidden predicates too.
         clock: Returns seconds. If set, epochs report their duration and `stats` the memory, so
             output is no longer deterministic.
     """
@@ -85,6 +86,7 @@ class Session:
         *,
         limit: int | None = None,
         header: bool = False,
+        hidden: bool = False,
         clock: Callable[[], float] | None = None,
     ) -> None:
         self.reasoner = reasoner
@@ -93,6 +95,7 @@ class Session:
         self._added = 0
         self._limit = limit
         self._header = header
+        self._hidden = hidden
         self._clock = clock
         # Event time begins in 1970 and stands still between commands, so that scripts repeat.
         self._time = 0
@@ -106,7 +109,8 @@ class Session:
     @property
     def scope(self) -> Scope:
         """The scope that resolves names in a command."""
-        return Scope(self._directives, self.reasoner.program.arities)
+        program = self.reasoner.program
+        return Scope(self._directives, program.arities, program.unlisted)
 
     @property
     def prefixes(self) -> dict[str, str]:
@@ -156,7 +160,10 @@ class Session:
                 return self._limited(*self._queries.trace(pattern))
             case Explain(fact):
                 terms = map(from_ntriples, fact.arguments)
-                return lines(self.reasoner.explain(fact.predicate, *terms).text())
+                explanation = self.reasoner.explain(
+                    fact.predicate, *terms, prefixes=self.prefixes, hidden=self._hidden
+                )
+                return lines(explanation.text())
             case AddRules():
                 return self._add(command)
             case DropRule(number):
@@ -209,7 +216,7 @@ class Session:
 
     @property
     def _queries(self) -> Queries:
-        return Queries(self.reasoner, self._printer)
+        return Queries(self.reasoner, self._printer, hidden=self._hidden)
 
     def _load(self, paths: Iterable[str]) -> list[Line]:
         paths = tuple(paths)
@@ -223,7 +230,8 @@ class Session:
         for name, iri in declared_prefixes(paths).items():
             if name not in self.prefixes:
                 self._declare(Prefix(name, iri, NOWHERE))
-        lines, numbers = totals(result)
+        program = self.reasoner.program
+        lines, numbers = totals(result, program.arities if self._hidden else program.visible)
         return [*lines, Line(numbers + duration, Tone.NOTE)]
 
     def _declare(self, prefix: Prefix) -> None:
@@ -263,7 +271,7 @@ class Session:
     def _run_epoch(self, action: Callable[[], Diff]) -> list[Line]:
         """Run an epoch, and return its changes as lines."""
         diff, duration = self._timed(action)
-        lines, numbers = changes(diff, self._printer)
+        lines, numbers = changes(diff.with_hidden() if self._hidden else diff, self._printer)
         return self._limited(lines, numbers + duration)
 
     def _limited(self, lines: list[Line], numbers: str, total: int | None = None) -> list[Line]:

@@ -32,10 +32,12 @@ class Queries:
     Attributes:
         reasoner: The reasoner.
         printer: Prints facts and rules.
+        hidden: Whether hidden predicates are listed and counted too.
     """
 
     reasoner: Reasoner
     printer: FactPrinter
+    hidden: bool
 
     def count(self, pattern: FactPattern) -> list[Line]:
         """The number of present facts that match."""
@@ -89,7 +91,8 @@ class Queries:
             if isinstance(node, Atom)
         }
         lines = []
-        for name, arity in sorted(program.arities.items()):
+        listed = program.arities if self.hidden else program.visible
+        for name, arity in sorted(listed.items()):
             number = len(self.reasoner.engine.facts(name))
             # Every program has `triple`; it is listed only if this one uses it.
             if name != TRIPLE or number or name in {*used, *program.inputs}:
@@ -114,10 +117,10 @@ class Queries:
 
     def statistics(self, *, memory: bool) -> list[Line]:
         """The size of the state, optionally with the memory it takes."""
-        numbers = self.reasoner.engine.statistics()
+        numbers, size = self.reasoner.engine.statistics(), self.reasoner.size(hidden=self.hidden)
         shown = {
-            "facts present": numbers.present,
-            "facts asserted": numbers.asserted,
+            "facts present": size.present,
+            "facts asserted": size.asserted,
             "facts held, present or not": numbers.facts,
             "facts below zero": numbers.below_zero,
             "multiplicities, by fact and iteration": numbers.trace_rows,

@@ -11,13 +11,14 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from streamreasoner.api.nodes import to_ntriples
+from streamreasoner.api.shown import signed_counts
 from streamreasoner.errors import ProgramError, StreamReasonerError
 from streamreasoner.lang.ast import NOWHERE, Atom, Constant
 from streamreasoner.lang.printer import print_expression, print_literal
 from streamreasoner.query.facts import Fact, sort_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from streamreasoner.api.results import Diff
     from streamreasoner.api.updates import Update
@@ -109,16 +110,11 @@ def changes(diff: Diff, printer: FactPrinter) -> tuple[list[Line], str]:
     return lines, _summary(len(closure), derived_part, diff.iterations)
 
 
-def totals(result: EpochResult) -> tuple[list[Line], str]:
-    """A line for each predicate with the number of its changes, and the totals."""
-    lines = []
-    for part in sorted(result.closure, key=lambda part: part.predicate):
-        present = int((part.multiplicity > 0).sum())
-        signed = (("+", present), ("-", len(part.multiplicity) - present))
-        numbers = " ".join(f"{sign}{number:,}" for sign, number in signed if number)
-        if numbers:
-            lines.append(Line(f"{part.predicate}: {numbers}"))
-    total = sum(len(part.multiplicity) for part in result.closure)
+def totals(result: EpochResult, shown: Collection[str]) -> tuple[list[Line], str]:
+    """A line for each predicate that is shown with the number of its changes, and the totals."""
+    parts = [part for part in result.closure if part.predicate in shown]
+    lines = [Line(f"{name}: {numbers}") for name, numbers in signed_counts(parts).items()]
+    total = sum(len(part.multiplicity) for part in parts)
     return lines, _summary(total, "", result.iterations)
 
 

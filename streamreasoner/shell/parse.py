@@ -12,6 +12,7 @@ from streamreasoner import durations
 from streamreasoner.lang.statements import is_blank
 from streamreasoner.query.question import Question, read_question
 from streamreasoner.query.syntax import (
+    read_fact,
     read_facts,
     read_pattern,
     read_prefix,
@@ -91,13 +92,6 @@ def _queue(text: str, start: int, scope: Scope, sign: int) -> QueueUpdates:
     return QueueUpdates(read_facts(text, start, scope), sign * multiplicity)
 
 
-def _explain(text: str, start: int, scope: Scope) -> Explain:
-    facts = read_facts(text, start, scope)
-    if len(facts) > 1:
-        raise CommandError("There is more than one fact; `explain` takes one at a time.")
-    return Explain(facts[0])
-
-
 def _list(text: str, start: int, scope: Scope) -> ListFacts | ListAnswers:
     asked = read_question(text, start, scope)
     return ListAnswers(asked) if isinstance(asked, Question) else ListFacts(asked)
@@ -115,7 +109,7 @@ _READERS: Mapping[str, Callable[[str, int, Scope], Command]] = MappingProxyType(
         "list": _list,
         "count": _count,
         "trace": lambda text, start, scope: ShowTrace(read_pattern(text, start, scope)),
-        "explain": _explain,
+        "explain": lambda text, start, scope: Explain(read_fact(text, start, scope)),
         "rule": lambda text, start, scope: AddRules(text, read_rules(text, start, scope)),
         "@prefix": lambda text, _, scope: DeclarePrefix(read_prefix(text, scope)),
     }

@@ -125,7 +125,7 @@ def test_a_mapping_that_does_not_fit_the_rules(run, case, monkeypatch):
     fact_of_row = '{ predicate = "edges", args = ["a", "b"] }'
     mapping = f'{{ cells = {{ topic = "{topic}", facts = [{fact_of_row}] }} }}'
     monkeypatch.setenv("STREAMREASONER_INPUT__MAP", mapping)
-    problem = "input.map.cells.facts[0]: the program has no predicate edges; it has edge, path"
+    problem = "input.map.cells.facts[0]: the program has no predicate 'edges'; did you mean 'edge'?"
     assert_refused(run(case), problem)
 
 

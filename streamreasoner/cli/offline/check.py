@@ -29,7 +29,7 @@ def check(rules: Rules) -> None:
         *_count_if_any(len(facts), "fact", "facts"),
         _count(len(rules_with_body), "rule", "rules"),
         _count(len(checked.strata), "stratum", "strata"),
-        _count(len(checked.arities), "predicate", "predicates"),
+        _count(len(checked.visible), "predicate", "predicates"),
         _count(len(checked.warnings), "warning", "warnings"),
     )
     print(f"{checked.program.source}: {', '.join(counts)}")

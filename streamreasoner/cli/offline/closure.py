@@ -17,7 +17,7 @@ from streamreasoner.query.facts import in_order
 from streamreasoner.rdf.texts import scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -35,13 +35,16 @@ _NUMBERS = ["iteration", "multiplicity"]
 _BLANK, _END = map(scalar, (" ", ".\n"))
 
 
-def write_closure(reasoner: Reasoner, directory: Path, *, trace: bool, header: bool) -> int:
-    """Write all facts to a directory; returns how many are not RDF.
+def write_closure(
+    reasoner: Reasoner, directory: Path, predicates: Iterable[str], *, trace: bool, header: bool
+) -> int:
+    """Write the facts of predicates to a directory; returns how many are not RDF.
 
     Args:
         reasoner: Has the facts.
         directory: Gets triple.nt, quad.nq, and a .csv for each other predicate; generalized RDF
             goes to files named `GENERALIZED`.
+        predicates: Whose facts are written.
         trace: Also write iterations and multiplicities.
         header: Begin CSV files with a header line.
 
@@ -51,7 +54,7 @@ def write_closure(reasoner: Reasoner, directory: Path, *, trace: bool, header: b
     generalized = 0
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for predicate in reasoner.program.arities:
+        for predicate in predicates:
             facts = reasoner.engine.facts(predicate)
             if predicate in _LINES:
                 generalized += _write_lines(directory, predicate, facts, reasoner.dictionary)
@@ -68,14 +71,14 @@ def write_closure(reasoner: Reasoner, directory: Path, *, trace: bool, header: b
     return generalized
 
 
-def check_printable(program: CheckedProgram, format_: Format) -> None:
+def check_printable(predicates: Sequence[str], format_: Format) -> None:
     """Check that a format has the predicates whose facts are printed.
 
     Raises:
         DataError: It lacks some; names them.
     """
     known = message_writer(format_).predicates
-    others = [name for name in printed(program) if known is not None and name not in known]
+    others = [name for name in predicates if known is not None and name not in known]
     if others:
         raise DataError(
             f"--format {format_.name} has facts of {' and '.join(known or ())} only, but those of"
@@ -84,16 +87,19 @@ def check_printable(program: CheckedProgram, format_: Format) -> None:
         )
 
 
-def printed(program: CheckedProgram) -> list[str]:
-    """The predicates whose facts are printed: those that a pipeline publishes."""
-    return sorted(program.published)
+def printed(program: CheckedProgram, *, hidden: bool) -> list[str]:
+    """The predicates whose facts are printed: those that a pipeline publishes, or all."""
+    return sorted(program.arities if hidden else program.published)
 
 
-def print_closure(reasoner: Reasoner, format_: Format, stream: BinaryIO) -> int:
+def print_closure(
+    reasoner: Reasoner, predicates: Sequence[str], format_: Format, stream: BinaryIO
+) -> int:
     """Print the facts in a format, sorted; returns how many are not printed, as they are not RDF.
 
     Args:
-        reasoner: Has the facts; its program is printable.
+        reasoner: Has the facts.
+        predicates: Whose facts are printed.
         format_: The format.
         stream: Gets the text.
     """
@@ -101,7 +107,7 @@ def print_closure(reasoner: Reasoner, format_: Format, stream: BinaryIO) -> int:
 
     def blocks() -> Iterator[list[bytes]]:
         nonlocal generalized
-        for predicate in printed(reasoner.program):
+        for predicate in predicates:
             facts = in_order(reasoner.engine.facts(predicate), reasoner.dictionary)
             for start in range(0, len(facts), _CHUNK):
                 columns = _columns(facts[start : start + _CHUNK], reasoner.dictionary)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.cli.options import Facts, HeaderLine, Rules  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import (  # noqa: TC001 - typer reads them
+    All,
+    Facts,
+    HeaderLine,
+    Rules,
+)
 from streamreasoner.errors import DataError, TermError
 
 if TYPE_CHECKING:
@@ -47,6 +51,7 @@ def explain(
         typer.Option(help="An additional prefix, `ex=http://example.org/`; may be repeated."),
     ] = None,
     header: HeaderLine = False,
+    hidden: All = False,
     format_: Annotated[
         Rendering,
         typer.Option("--format", help="Text tree, JSON document, Graphviz graph or picture."),
@@ -65,7 +70,6 @@ def explain(
     from streamreasoner.api.nodes import from_ntriples
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.explain import Limits, read_fact
-    from streamreasoner.explain.render.prefixed import ExplanationPrinter
     from streamreasoner.io.formats.json import fact_of_message
     from streamreasoner.io.formats.registry import declared_prefixes
     from streamreasoner.program.load import load_program
@@ -77,9 +81,9 @@ def explain(
     reasoner = Reasoner(program)
     reasoner.load(*facts, header=header)
     terms = map(from_ntriples, goal.arguments)
-    explanation = reasoner.explain(goal.predicate, *terms, limits=Limits(depth, size, matches))
-    explanation = replace(
-        explanation, printer=ExplanationPrinter({**more, **explanation.printer.prefixes})
+    limits = Limits(depth, size, matches)
+    explanation = reasoner.explain(
+        goal.predicate, *terms, limits=limits, prefixes=more, hidden=hidden
     )
     match format_:
         case Rendering.TEXT:

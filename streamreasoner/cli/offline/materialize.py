@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.cli.options import Facts, Rules, Written  # noqa: TC001 - typer reads them
+from streamreasoner.cli.options import All, Facts, Rules, Written  # noqa: TC001 - typer reads them
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def materialize(
             help="CSV files begin with a header line: skipped in FACTS, written to the output.",
         ),
     ] = False,
+    hidden: All = False,
     print_facts: Annotated[
         bool,
         typer.Option(
@@ -67,6 +68,7 @@ def materialize(
         GENERALIZED,
         check_printable,
         print_closure,
+        printed,
         write_closure,
     )
     from streamreasoner.cli.offline.violations import VIOLATED, print_violations
@@ -78,7 +80,7 @@ def materialize(
     console = Console(stderr=True)
     program = load_program(rules)
     if written is not None:
-        check_printable(program, of_name(written))
+        check_printable(printed(program, hidden=hidden), of_name(written))
     reasoner = Reasoner(program)
     start = time.perf_counter()
     with _progress(console) as progress:
@@ -90,19 +92,20 @@ def materialize(
     generalized = 0
     if output is not None:
         with console.status(f"Writing {output}"):
-            generalized = write_closure(reasoner, output, trace=trace, header=header)
-    unprinted = 0
+            names = program.arities if hidden else program.visible
+            generalized = write_closure(reasoner, output, names, trace=trace, header=header)
+    unprinted, shown = 0, printed(program, hidden=hidden)
     if written is not None:
-        unprinted = print_closure(reasoner, of_name(written), sys.stdout.buffer)
+        unprinted = print_closure(reasoner, shown, of_name(written), sys.stdout.buffer)
         sys.stdout.flush()
     elif print_facts:
-        _print(reasoner, facts)
+        _print(reasoner, shown, facts)
     report = sys.stderr if print_facts or written is not None else sys.stdout
-    statistics = reasoner.engine.statistics()
+    size = reasoner.size(hidden=hidden)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{statistics.present:,} facts, {statistics.present - statistics.asserted:,} of them"
-        f" inferred; {seconds:.1f} s, {peak:,.0f} MiB at the most.",
+        f"{size.present:,} facts, {size.derived:,} of them inferred;"
+        f" {seconds:.1f} s, {peak:,.0f} MiB at the most.",
         file=report,
     )
     if generalized:
@@ -134,8 +137,7 @@ def _progress(console: Console) -> Progress:
     )
 
 
-def _print(reasoner: Reasoner, paths: list[Path]) -> None:
-    from streamreasoner.cli.offline.closure import printed
+def _print(reasoner: Reasoner, predicates: list[str], paths: list[Path]) -> None:
     from streamreasoner.explain.fact import prefixes
     from streamreasoner.io.formats.registry import declared_prefixes
     from streamreasoner.query.facts import decode_facts, in_order
@@ -143,7 +145,7 @@ def _print(reasoner: Reasoner, paths: list[Path]) -> None:
 
     program = reasoner.program
     printer = FactPrinter({**declared_prefixes(paths), **prefixes(program)})
-    for predicate in printed(program):
+    for predicate in predicates:
         args = in_order(reasoner.engine.facts(predicate), reasoner.dictionary)
         for fact in decode_facts(predicate, args, reasoner.dictionary):
             print(f"{printer.text(fact)} .")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.cli.options import HeaderLine, Rules  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import All, HeaderLine, Rules  # noqa: TC001 - typer reads them
 
 _SHOWN_AT_A_TERMINAL = 200
 
@@ -30,6 +30,7 @@ def shell(
     ] = None,
     *,
     header: HeaderLine = False,
+    hidden: All = False,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Continue a script after an error.")
     ] = False,
@@ -52,12 +53,13 @@ def shell(
             reasoner,
             limit=limit or _SHOWN_AT_A_TERMINAL,
             header=header,
+            hidden=hidden,
             clock=time.perf_counter,
         )
         hint = Line("`help` lists the commands, Ctrl-D leaves.", Tone.NOTE)
         run_prompt(session, [*session.start(files), hint], history=history_file())
         return
-    session = Session(reasoner, limit=limit, header=header)
+    session = Session(reasoner, limit=limit, header=header, hidden=hidden)
     for line in session.start(files):
         print(line.text)
     if not run_script(session, sys.stdin, sys.stdout.write, keep_going=keep_going):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP, Format, Lines
-from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
+from streamreasoner.cli.options import CONFIG_FILE, All, ConfigFile
 
 
 def diff(
@@ -16,6 +16,7 @@ def diff(
     last: Annotated[str, typer.Argument(metavar="TO", help="The same, not earlier.")],
     config: ConfigFile = CONFIG_FILE,
     *,
+    hidden: All = False,
     format_: Format = Lines.TEXT,
 ) -> None:
     """Print the facts that came (+) and went (-) between the ends of two epochs.
@@ -35,7 +36,7 @@ def diff(
         raise DataError(f"Epoch {begin} is after epoch {end}; name the earlier one first.")
     printer = ExplanationPrinter({**prefixes(facts.program(begin)), **prefixes(facts.program(end))})
     count = 0
-    for fact, sign in facts.differences(begin, end):
+    for fact, sign in facts.differences(begin, end, hidden=hidden):
         match format_:
             case Lines.TEXT:
                 print("+" if sign > 0 else "-", printer.fact(fact))

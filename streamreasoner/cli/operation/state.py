@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP, Format, Lines
-from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
+from streamreasoner.cli.options import CONFIG_FILE, All, ConfigFile
 
 
 def state(
@@ -25,6 +25,7 @@ def state(
     at: Annotated[
         str | None, typer.Option(help=f"As of the end of {MOMENT_HELP}; default: the last epoch.")
     ] = None,
+    hidden: All = False,
     format_: Format = Lines.TEXT,
 ) -> None:
     """Print the present facts of a state, asserted and derived.
@@ -43,15 +44,15 @@ def state(
     facts = open_past(load(config))
     epoch = epoch_of(facts.past, at)
     program = facts.program(epoch)
-    names = prefixes(program)
     if pattern is None:
-        patterns = [FactPattern(predicate) for predicate in sorted(program.arities)]
+        names = program.arities if hidden else program.visible
+        patterns = [FactPattern(predicate) for predicate in sorted(names)]
     else:
         directives = tuple(
             directive for directive in program.program.directives if isinstance(directive, Prefix)
         )
-        patterns = [read_pattern(pattern, 0, Scope(directives, program.arities))]
-    printer, count = ExplanationPrinter(names), 0
+        patterns = [read_pattern(pattern, 0, Scope(directives, program.arities, program.unlisted))]
+    printer, count = ExplanationPrinter(prefixes(program)), 0
     for each in patterns:
         for fact in facts.facts(each, epoch):
             match format_:

@@ -41,6 +41,9 @@ def absence_json(absence: Absence, printer: ExplanationPrinter) -> str:
             "beaten_by": None if beaten_by is None else _fact(beaten_by, printer),
             "close": [_fact(fact, printer) for fact in absence.close],
             "rules": [_attempt(attempt, printer) for attempt in absence.attempts],
+            **(
+                {"unmet": [_rule(each, printer) for each in absence.unmet]} if absence.unmet else {}
+            ),
         }
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.explain.ground import atom_of
@@ -12,7 +12,7 @@ from streamreasoner.lang.printer import print_expression, print_literal, print_r
 from streamreasoner.query.facts import Fact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,11 @@ class ExplanationPrinter:
 
     Attributes:
         prefixes: Prefix name to IRI.
+        hidden: Predicates whose atoms are left out of rules.
     """
 
     prefixes: Mapping[str, str]
+    hidden: frozenset[str] = frozenset()
 
     def fact(self, fact: Fact) -> str:
         """`path(ex:a, ex:b)`."""
@@ -49,4 +51,22 @@ class ExplanationPrinter:
 
     def rule(self, rule: ast.Rule) -> str:
         """The rule in normal form, without its dot."""
-        return print_rule(rule, self.prefixes).removesuffix(" .")
+        body = tuple(each for each in rule.body if not is_left_out(rule, each, self.hidden))
+        text = print_rule(replace(rule, body=body), self.prefixes).removesuffix(" .")
+        if len(body) == len(rule.body):
+            return text
+        return f"{text}, …" if body else f"{text} :- …"
+
+
+def is_left_out(rule: ast.Rule, literal: ast.Literal, hidden: Container[str]) -> bool:
+    """Whether an explanation says nothing of a literal, as it is about hidden predicates.
+
+    A negation is part of what a rule says, unless the rule has a name that says it.
+    """
+    match literal:
+        case ast.Atom(predicate):
+            return predicate in hidden
+        case ast.Negation(ast.Atom(predicate)):
+            return predicate in hidden and rule.name is not None
+        case _:
+            return False

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.explain.proof import Absence, Attempt, Failure, Proof, ProofStep
     from streamreasoner.explain.render.prefixed import ExplanationPrinter
+    from streamreasoner.lang.ast import Rule
     from streamreasoner.query.facts import Fact
 
 
@@ -75,12 +76,13 @@ def proof_tree(proof: Proof, printer: ExplanationPrinter) -> Iterator[TreeRow]:
 def absence_trees(absence: Absence, printer: ExplanationPrinter) -> list[list[TreeRow]]:
     """The rows of what `absence_text` says: first the fact, then a tree for each rule."""
     lines = [f"{printer.fact(absence.fact)} is absent: {_reason(absence, printer)}."]
-    if absence.close and not absence.attempts and absence.beaten_by is None:
+    if absence.close and not (absence.attempts or absence.unmet) and absence.beaten_by is None:
         lines.append(f"Close to it: {_listed(absence.close, printer)}.")
     attempts = (_attempt(attempt, printer) for attempt in absence.attempts)
     return [
         [TreeRow(line, (), (), has_children=False) for line in lines],
         *([*_rows(attempt, (), printer)] for attempt in attempts),
+        *([TreeRow(_unmet(absence.unmet), (), (), has_children=False)] for _ in absence.unmet[:1]),
     ]
 
 
@@ -191,11 +193,16 @@ def _reason(absence: Absence, printer: ExplanationPrinter) -> str:
         parts.append(f"it is stated in {absence.stated.place}, but retracted, or not yet evaluated")
     else:
         parts.append("it is not asserted")
-    if absence.attempts:
+    if absence.attempts or absence.unmet:
         parts.append("and no rule makes it present")
     else:
         parts.append("and no rule derives such facts")
     return ", ".join(parts)
+
+
+def _unmet(rules: Sequence[Rule]) -> str:
+    names = ", ".join(dict.fromkeys(name for rule in rules for name in str(rule.name).split(", ")))
+    return f"✗ there is nothing for {names}; ask for hidden facts, too, to see what is missing"
 
 
 def _attempt(attempt: Attempt, printer: ExplanationPrinter) -> _Branch:

@@ -31,6 +31,7 @@ from streamreasoner.io.formats.registry import JSON, MESSAGES, message_reader
 from streamreasoner.io.formats.rejected import Reason, RejectedError, in_order
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
 from streamreasoner.plan.program_plan import NO_SOURCES
+from streamreasoner.program.unknown import unknown_text
 from streamreasoner.rdf.kernels.term_columns import mentions_nul
 from streamreasoner.rdf.terms import canonical, holds_nul
 
@@ -147,6 +148,7 @@ class Codec:
         options: What messages are.
         constraints: Predicates that are only derived.
         expiring: The facts that expire, which no topic with keys may assert.
+        hidden: Predicates that no rejection lists.
     """
 
     def __init__(
@@ -156,6 +158,8 @@ class Codec:
         options: InputOptions,
         constraints: Collection[str] = (),
         expiring: Sequence[Pattern] = (),
+        *,
+        hidden: frozenset[str] = frozenset(),
     ) -> None:
         self._dictionary = dictionary
         self._any = arities is None
@@ -163,6 +167,7 @@ class Codec:
         self._options = options
         self._constraints = constraints
         self._expiring = expiring
+        self._hidden = hidden
 
     def decode(self, batch: pa.Table) -> Decoded:
         """Decode the rows of a batch.
@@ -262,8 +267,10 @@ class Codec:
             detail = f"{rows.predicate} is a constraint: its violations are only derived."
         elif arity is None:
             reason = Reason.UNKNOWN_PREDICATE
-            known = ", ".join(sorted(self._arities))
-            detail = f"The program has no predicate {rows.predicate[:80]!r}; it has {known}."
+            visible = {
+                name: number for name, number in self._arities.items() if name not in self._hidden
+            }
+            detail = unknown_text(rows.predicate, visible)
         else:
             reason = Reason.WRONG_ARITY
             detail = f"{rows.predicate} has {arity} arguments; got {rows.arity}."

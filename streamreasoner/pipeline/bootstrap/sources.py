@@ -62,7 +62,7 @@ def blocks_of(
         found = _of_state(path) if _is_state(path) else _of_file(path, dictionary, header=header)
         for block in found:
             where = f"{path}: "
-            check_predicate(block.predicate, block.args.shape[1], program.arities, where)
+            check_predicate(block.predicate, block.args.shape[1], program, where)
             check_asserted(block.predicate, program.constraints, where)
             if any(_matches(block, pattern) for pattern in expiring):
                 raise DataError(

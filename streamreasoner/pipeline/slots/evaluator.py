@@ -86,6 +86,7 @@ class SlotEvaluator:
             options,
             checked.constraints,
             tuple(each.pattern for each in lower(checked).expiries),
+            hidden=checked.unlisted,
         )
         self._violations = Violations(reasoner.engine, checked, observer)
 

@@ -164,7 +164,10 @@ def test_a_result_is_a_sequence():
     assert (facts[0], facts[-1:], repr(facts)) == ((1, 2), [(1, 2)], "[(1, 2)]")
     reasoner.apply(Update("edge", (n, n + 1)) for n in range(10, 40))
     assert repr(reasoner.facts("edge")).endswith("… 31 in all]")
-    assert repr(reasoner.apply([])) == "Diff(epoch=2, iterations=0, frontier=None)"
+    assert repr(reasoner.apply([])) == "Diff(epoch=2, iterations=0, frontier=None, changes={})"
+    assert "changes={'edge': '-1', 'path': '-1'})" in repr(
+        reasoner.apply([Update("edge", (1, 2), -1)])
+    )
 
 
 A = ["<a:a>"]

@@ -30,7 +30,9 @@ def test_files_have_the_facts_of_the_reasoner(rows, header):
     reasoner.apply([Update("t", row) for row in facts] + [Update("p", row[:1]) for row in facts])
     with TemporaryDirectory() as directory:
         folder = Path(directory) / "new"
-        generalized = write_closure(reasoner, folder, trace=False, header=header)
+        generalized = write_closure(
+            reasoner, folder, reasoner.program.visible, trace=False, header=header
+        )
         again = Reasoner.from_rules(RULES)
         again.load(folder / "t.csv", folder / "p.csv", header=header)
         texts = {path.name: path.read_text("utf-8").splitlines() for path in folder.iterdir()}

@@ -39,6 +39,29 @@ def write(path, text):
     return path
 
 
+def test_copies_of_asserted_facts_are_not_counted(tmp_path):
+    """They are hidden: of one fact and its two consequences, two are inferred."""
+    rules = write(tmp_path / "rules.dl", "q(?x) :- asserted p(?x) .\nr(?x) :- q(?x) .\n")
+    facts = write(tmp_path / "p.csv", "1\n")
+
+    assert run(rules, facts).stdout.startswith("3 facts, 2 of them inferred; ")
+
+
+def test_hidden_facts_are_written_on_demand(tmp_path):
+    """Without `--all` there is neither a file nor a number of them."""
+    rules = write(tmp_path / "rules.dl", "@hidden q .\nq(?x) :- p(?x) .\nr(?x) :- q(?x) .\n")
+    facts = write(tmp_path / "p.csv", "1\n")
+    without = run(rules, facts, "--output", tmp_path / "some", "--print")
+    everything = run(rules, facts, "--output", tmp_path / "all", "--print", "--all")
+
+    assert {path.name for path in (tmp_path / "some").iterdir()} == {"p.csv", "r.csv", "triple.nt"}
+    assert (tmp_path / "all" / "q.csv").exists()
+    assert without.stdout == "p(1) .\nr(1) .\n"
+    assert everything.stdout == "p(1) .\nq(1) .\nr(1) .\n"
+    assert without.stderr.startswith("2 facts, 1 of them inferred")
+    assert everything.stderr.startswith("3 facts, 2 of them inferred")
+
+
 def test_only_facts_that_are_written_are_counted(tmp_path):
     """The statistics count the program's predicates, not the hidden ones of aggregates."""
     rules = write(tmp_path / "rules.dl", AGGREGATES)

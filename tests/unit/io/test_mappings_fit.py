@@ -36,8 +36,11 @@ def test_a_mapping_that_fits():
     ("fact", "problem"),
     [
         (("edge", "a"), "edge has 2 arguments; found 1"),
-        (("new", "a"), "the program has no predicate new; it has edge, triple"),
-        (("quad", IRI, IRI, IRI, IRI), "the program has no predicate quad; it has edge, triple"),
+        (("new", "a"), "the program has no predicate 'new'; the predicates are edge/2"),
+        (
+            ("quad", IRI, IRI, IRI, IRI),
+            "the program has no predicate 'quad'; the predicates are edge/2",
+        ),
         (("triple", "id", IRI, IRI), "args[0], the subject of a triple, must be an IRI or a bl"),
         (("triple", IRI, TEXT, IRI), "args[1], the predicate of a triple, must be an IRI"),
         (("triple", IRI, "_:p", IRI), "args[1], the predicate of a triple, must be an IRI"),

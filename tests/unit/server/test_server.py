@@ -221,7 +221,12 @@ def test_explanations_are_those_of_the_command(port):
 @pytest.mark.parametrize(
     ("path", "query", "status", "says"),
     [
-        ("/facts", {"predicate": "pth"}, 404, "no predicate pth at epoch 3; it has edge"),
+        (
+            "/facts",
+            {"predicate": "pth"},
+            404,
+            "At epoch 3: The program has no predicate 'pth'. Did you mean 'path'?",
+        ),
         ("/facts", {"pattern": "path(ex:a"}, 400, "SR102"),
         ("/facts", {"pattern": "path(ex:a)"}, 400, "has 2 arguments in the program, not 1"),
         ("/facts", {"predicate": "path", "pattern": "path"}, 400, "leave one out"),
@@ -232,7 +237,7 @@ def test_explanations_are_those_of_the_command(port):
         ("/facts", {"predicate": "path", "format": "ntriples"}, 400, "Use json or json-lines"),
         ("/facts", {"predicat": "path"}, 400, "The parameter predicat is unknown here"),
         ("/explain", {}, 400, "fact= is missing"),
-        ("/explain", {"fact": "path(ex:a, ?x)"}, 400, "variable ?x in a fact"),
+        ("/explain", {"fact": "path(ex:a, ?x)"}, 400, "variable '?x' in a fact"),
         ("/explain", {"fact": '{"no": 1}'}, 400, "The message contains no fact"),
         ("/changes", {"from": "9"}, 400, "later than the last epoch, 3"),
         ("/changes", {"from": "-1"}, 400, "not an epoch"),

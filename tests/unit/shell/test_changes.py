@@ -64,7 +64,8 @@ def test_totals_count_the_changes_of_each_predicate(signs):
         Changes(predicate, np.zeros((len(each), 1), np.int32), np.array(each, np.int8))
         for predicate, each in signs.items()
     ]
-    lines, summary = totals(EpochResult(0, 0, 2, derived=(), closure=tuple(parts), trace=()))
+    result = EpochResult(0, 0, 2, derived=(), closure=tuple(parts), trace=())
+    lines, summary = totals(result, {"p", "q", "r"})
     found = dict(line.text.split(": ") for line in lines)
 
     assert [*found] == sorted(predicate for predicate, each in signs.items() if each)

@@ -43,7 +43,9 @@ def listed(queries):
 def test_the_lines_depend_on_the_facts_alone(facts, random):
     """Not on the order in which they came, nor on what was asked before."""
     shuffled = random.sample(facts, len(facts))
-    first, second = (Queries(Reasoner.from_rules(RULES), FactPrinter({})) for _ in range(2))
+    first, second = (
+        Queries(Reasoner.from_rules(RULES), FactPrinter({}), hidden=False) for _ in range(2)
+    )
     first.reasoner.apply([Update("a", args) for args in facts])
     for args in shuffled:
         second.reasoner.apply([Update("a", args)])
@@ -64,7 +66,7 @@ def test_the_lines_depend_on_the_facts_alone(facts, random):
 )
 def test_facts_that_match_are_in_the_order_of_values(text, expected):
     """Numbers are sorted by value, not as text."""
-    queries = Queries(Reasoner.from_rules(RULES), FactPrinter({}))
+    queries = Queries(Reasoner.from_rules(RULES), FactPrinter({}), hidden=False)
     queries.reasoner.apply([Update("a", args) for args in ((10, 2), (2, 10), (9, 10))])
 
     assert [line.text for line in queries.facts(pattern(text), None)[0]] == expected

@@ -113,7 +113,6 @@ def test_rules_come_with_their_prefixes():
         ("drop x", "'x' is not a rule number; `rules` lists them."),
         ("insert edge(1, 2) * 0.", "Cannot repeat 0 times; use 1 to 1,000,000,000."),
         ("insert edge(1, 2) * 10000000000", "Cannot repeat 10000000000 times"),
-        ("explain edge(1, 2), edge(2, 3)", "There is more than one fact; `explain` takes one"),
     ],
 )
 def test_a_mistake_in_words_is_one_sentence(text, message):
@@ -168,7 +167,25 @@ def test_a_mistake_in_words_is_one_sentence(text, message):
                 "<input>:1:8: SR101 a rule, where facts are expected\n"
                 "  insert edge(1, 2) :- edge(2, 1).\n"
                 "         ^^^^^^^^^^^^^^^^^^^^^^^^^\n"
-                "  = help: a rule is added with `rule`"
+                "  = help: a fact is the head alone; the shell adds rules with `rule`"
+            ),
+        ),
+        (
+            "insert edge(1, 2 + 3).",
+            (
+                "<input>:1:16: SR205 expression in a fact\n"
+                "  insert edge(1, 2 + 3).\n"
+                "                 ^^^^^\n"
+                "  = help: write a constant"
+            ),
+        ),
+        (
+            "explain edge(1, 2), edge(2, 3)",
+            (
+                "<input>:1:21: SR101 more than one fact\n"
+                "  explain edge(1, 2), edge(2, 3)\n"
+                "                      ^^^^^^^^^^\n"
+                "  = help: name one at a time"
             ),
         ),
         (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.errors import ConfigError
 from streamreasoner.lang.ast import ARITIES
+from streamreasoner.program.unknown import unknown_predicate
 from streamreasoner.row_mapping import Column, Constant
 
 if TYPE_CHECKING:
@@ -18,7 +19,11 @@ _PARTS = {0: "subject", 1: "predicate", 3: "graph"}
 
 
 def check_mappings(
-    mappings: Iterable[RowMapping], arities: Mapping[str, int], *, may_change: bool
+    mappings: Iterable[RowMapping],
+    arities: Mapping[str, int],
+    *,
+    may_change: bool,
+    hidden: frozenset[str] = frozenset(),
 ) -> None:
     """Check mappings before the first row of them is read.
 
@@ -26,6 +31,7 @@ def check_mappings(
         mappings: Those of the configuration.
         arities: The predicates of the program, and their arities.
         may_change: Whether the program may get further predicates.
+        hidden: Predicates that no message lists.
 
     Raises:
         ConfigError: Lists every fact that each row would be rejected for.
@@ -34,17 +40,19 @@ def check_mappings(
         f"  input.map.{mapping.name}.facts[{at}]: {problem}"
         for mapping in mappings
         for at, fact in enumerate(mapping.facts)
-        for problem in _problems(fact, arities, may_change=may_change)
+        for problem in _problems(fact, arities, hidden, may_change=may_change)
     ]
     if problems:
         raise ConfigError("\n".join(["The mappings do not fit the program:", *problems]))
 
 
-def _problems(fact: MappedFact, arities: Mapping[str, int], *, may_change: bool) -> Iterator[str]:
+def _problems(
+    fact: MappedFact, arities: Mapping[str, int], hidden: frozenset[str], *, may_change: bool
+) -> Iterator[str]:
     arity = {**arities, **ARITIES}.get(fact.predicate)
     if fact.predicate not in arities and not may_change:
-        known = ", ".join(sorted(arities))
-        yield f"the program has no predicate {fact.predicate}; it has {known}"
+        visible = {name: number for name, number in arities.items() if name not in hidden}
+        yield "; ".join(unknown_predicate(fact.predicate, visible))
     elif arity is not None and len(fact.args) != arity:
         yield f"{fact.predicate} has {arity} arguments; found {len(fact.args)}"
     elif fact.predicate in ARITIES:

@@ -37,7 +37,7 @@ def explain(request: Request) -> Callable[[Snapshot], Response]:
         HttpError: Its parameters are wrong.
     """
     query = request.query_params
-    known(query, "fact", "format", "depth", "size", "matches")
+    known(query, "fact", "format", "depth", "size", "matches", "hidden")
     if "fact" not in query:
         raise HttpError(
             400,
@@ -49,12 +49,13 @@ def explain(request: Request) -> Callable[[Snapshot], Response]:
         whole(query, "size", SIZE, _MOST),
         whole(query, "matches", MATCHES, _MOST),
     )
+    hidden = bool(whole(query, "hidden", 0, 1))
     name = chosen(query, request.headers, FORMATS)
 
     def question(snapshot: Snapshot) -> Response:
         program = snapshot.program.checked
         fact = read_fact(fact_of_message(query["fact"]), program)
-        found = explained(program, snapshot, snapshot.terms, fact, limits)
+        found = explained(program, snapshot, snapshot.terms, fact, limits, hidden=hidden)
         match name:
             case "json":
                 return json_answer(snapshot, json.loads(found.json()))

@@ -19,6 +19,7 @@ from streamreasoner.explain.render.prefixed import ExplanationPrinter
 from streamreasoner.io.codec.from_files import check_said
 from streamreasoner.io.formats.registry import message_writer, of_name
 from streamreasoner.lang.ast import Prefix
+from streamreasoner.program.unknown import unknown_text
 from streamreasoner.query.facts import Fact, FactPattern, decode_rows
 from streamreasoner.query.syntax import Scope, read_pattern
 from streamreasoner.server.web.answers import JSON, answer, json_answer, known, whole
@@ -100,7 +101,7 @@ def _listing(snapshot: Snapshot) -> Response:
     checked = snapshot.program.checked
     predicates = [
         {"predicate": name, "arity": arity, "facts": snapshot.count(name)}
-        for name, arity in sorted(checked.arities.items())
+        for name, arity in sorted(checked.visible.items())
     ]
     return json_answer(snapshot, {"predicates": predicates})
 
@@ -108,7 +109,7 @@ def _listing(snapshot: Snapshot) -> Response:
 def scope(program: CheckedProgram) -> Scope:
     """What names in a question mean."""
     directives = (each for each in program.program.directives if isinstance(each, Prefix))
-    return Scope(tuple(directives), program.arities)
+    return Scope(tuple(directives), program.arities, program.unlisted)
 
 
 def _pattern(query: Mapping[str, str], snapshot: Snapshot) -> FactPattern:
@@ -117,12 +118,8 @@ def _pattern(query: Mapping[str, str], snapshot: Snapshot) -> FactPattern:
     if predicate is None:
         return read_pattern(query["pattern"], 0, scope(checked))
     if predicate not in checked.arities:
-        listed = ", ".join(sorted(checked.arities))
-        raise HttpError(
-            404,
-            f"The program has no predicate {predicate[:100]} at epoch {snapshot.epoch}; "
-            f"it has {listed}.",
-        )
+        said = unknown_text(predicate, checked.visible)
+        raise HttpError(404, f"At epoch {snapshot.epoch}: {said}")
     return FactPattern(predicate)
 
 

@@ -41,7 +41,7 @@ def rules(request: Request) -> Callable[[Snapshot], Response]:
                 "published": predicate in checked.published,
                 "constraint": predicate in checked.constraints,
             }
-            for predicate, arity in sorted(checked.arities.items())
+            for predicate, arity in sorted(checked.visible.items())
         ]
         fields = {
             "since": program.since,
