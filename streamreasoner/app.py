@@ -35,9 +35,10 @@ from streamreasoner.io.formats.registry import of_name
 from streamreasoner.io.formats.rows.fit import check_mappings
 from streamreasoner.io.formats.schemas.connect import connect
 from streamreasoner.io.kafka.access import security
-from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
 from streamreasoner.io.kafka.lag import Lag
 from streamreasoner.io.kafka.offsets.starting import resolve
+from streamreasoner.io.kafka.owners.claims import Claim, check_changes, check_claims
+from streamreasoner.io.kafka.owners.presence import Presence
 from streamreasoner.io.kafka.progress_topic import ProgressTopic
 from streamreasoner.io.kafka.reread import fitting, reread
 from streamreasoner.io.kafka.sink import MOST_TRANSACTION_SECONDS, Sink
@@ -84,7 +85,7 @@ from streamreasoner.server.pages import Pages, Upstream
 from streamreasoner.server.supervisor import ServerProcess
 from streamreasoner.state import PROGRAMS, TERMS, TRACE, Tables, check_version
 from streamreasoner.state.delta.retention import Retention
-from streamreasoner.system import jvm
+from streamreasoner.system import disk, jvm
 from streamreasoner.system.garbage import loaded_objects_are_kept
 from streamreasoner.system.stopping import Stop, StopRequestedError
 
@@ -173,10 +174,10 @@ def pipeline(
             metrics.backend(place.value)
         starting = _start_spark(config, place, lock, stack)
         warming = stack.enter_context(ThreadPoolExecutor(1)).submit(warmup.prepare, program)
-        sink, encoder = _output(config, stack)
+        presence, sink, encoder = _output(config, stack, stop.check)
         stop.check()
         tables, checkpoint, in_effect, point = _recover(
-            config, program, topics, sink, stack, encoder.layout
+            config, program, topics, presence, sink, stack, encoder.layout
         )
         store = (
             _in_spark(config, tables, point, stop.result(starting))
@@ -343,9 +344,9 @@ def _bootstrap_once(
         if place is BackendKind.SPARK:
             session.check_java()
             starting = _start_spark(config, place, lock, stack)
-        sink, encoder = _output(config, stack)
+        presence, sink, encoder = _output(config, stack)
         tables, checkpoint, in_effect, point = _recover(
-            config, program, topics, sink, stack, encoder.layout
+            config, program, topics, presence, sink, stack, encoder.layout
         )
         store = (
             _in_memory(tables, point)
@@ -464,21 +465,29 @@ def _read_topics(config: Config) -> Iterator[str]:
         yield config.rules.control_topic
 
 
-def _output(config: Config, stack: ExitStack) -> tuple[Sink, ChangeEncoder]:
-    """What writes the changes, and what sends them."""
+def _output(
+    config: Config, stack: ExitStack, check_stop: Callable[[], None] = lambda: None
+) -> tuple[Presence, Sink, ChangeEncoder]:
+    """What shows that this process publishes, what sends the changes, and what writes them."""
     pipeline = config.pipeline
+    presence = Presence(config.kafka, pipeline.app_id, config.state.directory, check_stop)
+    stack.callback(presence.close)
     # An attempt must end before the batch counts as stuck.
     longest = min(MOST_TRANSACTION_SECONDS, pipeline.batch_timeout / 2)
-    sink = Sink(config.kafka, pipeline.app_id, pipeline.transaction_timeout, longest)
+    sink = Sink(
+        config.kafka, pipeline.app_id, pipeline.transaction_timeout, longest, presence.rivals
+    )
     stack.callback(sink.close)
     output = config.output
-    return sink, ChangeEncoder(of_name(output.format), sink.partitions(), output.upsert)
+    encoder = ChangeEncoder(of_name(output.format), sink.partitions(), output.upsert)
+    return presence, sink, encoder
 
 
 def _recover(  # noqa: PLR0917 - in the order of use
     config: Config,
     program: CheckedProgram,
     topics: TopicIds,
+    presence: Presence,
     sink: Sink,
     stack: ExitStack,
     layout: int | None,
@@ -489,6 +498,9 @@ def _recover(  # noqa: PLR0917 - in the order of use
     healthy one. The last marker is final only after fencing, so it is read twice. A claim that is
     visible shows that every earlier one is.
     """
+    if not config.state.tables.exists():
+        disk.write(config.state.app_id, f"{config.pipeline.app_id}\n".encode())
+        disk.sync(config.state.directory)
     # A fact of a topic with keys is stored with its key.
     has_keys = bool(_sources(config).keyed)
     tables = Tables.open(
@@ -529,6 +541,7 @@ def _recover(  # noqa: PLR0917 - in the order of use
         for key, claim in claims.items():
             check_claims(claim, progress.claims, kafka.progress_topic, key)
             check_changes(kafka, claim, key, new=tables.version() is None)
+        presence.check()
         sink.start()
         progress.read_all()
         point = recovery.resume(progress.marker(), tables, checkpoint)

@@ -40,6 +40,8 @@ _OTHER_VARIABLES = frozenset({CACHE_VARIABLE, REPOSITORY_VARIABLE})
 # The section as earlier releases called it; its keys had the same names.
 _FORMER = {"metrics": "server"}
 _YEAR = 365 * 86_400_000
+# The application id of every pipeline of earlier releases that did not choose one.
+_FORMER_APP_ID = "streamreasoner"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +168,11 @@ class StateConfig:
         return self.directory / "bootstrap"
 
     @property
+    def app_id(self) -> Path:
+        """The record of the application that the state belongs to."""
+        return self.directory / "app-id"
+
+    @property
     def topics(self) -> Path:
         """The record of the topics that the state belongs to."""
         return self.directory / "topics.json"
@@ -202,6 +209,7 @@ class PipelineConfig:
 
     Attributes:
         app_id: Names this pipeline in tables, progress topic and transactions; never change it.
+            Default: that of the state, else `streamreasoner-<output topic>`.
         backend: Where the state is kept: `columnar` for the driver's memory, `spark` for Delta
             tables that Spark joins, `auto` to choose by size. May change between starts.
         max_state_bytes: Memory for the state before `auto` moves it to Spark; 0 for a share of this
@@ -220,7 +228,7 @@ class PipelineConfig:
         transaction_timeout: Seconds after which Kafka aborts an open transaction.
     """
 
-    app_id: str = _key(values.NAME, "streamreasoner")
+    app_id: str = _key(values.NAME, "")
     backend: str = _key(values.one_of("auto", "columnar", "spark"), "auto")
     max_state_bytes: int = _key(values.whole(0, 1 << 50), 0)
     max_offsets_per_trigger: int = _key(values.whole(1, 10_000_000), 200_000)
@@ -403,7 +411,33 @@ def parse(
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise ConfigError(f"{name} is not a valid configuration:\n{lines}")
-    return Config(**sections)
+    return _named(Config(**sections))
+
+
+def _named(config: Config) -> Config:
+    """The configuration with an application id, if it does not choose one."""
+    pipeline = config.pipeline
+    if not pipeline.app_id:
+        app_id = _app_id(config.state, config.kafka.output_topic)
+        pipeline = dataclasses.replace(pipeline, app_id=app_id)
+    return dataclasses.replace(config, pipeline=pipeline)
+
+
+def _app_id(state: StateConfig, output_topic: str) -> str:
+    """The application id of a pipeline that does not choose one."""
+    try:
+        recorded = state.app_id.read_text(encoding="utf-8").strip()
+        return str(values.NAME.read(recorded, state.directory))
+    except FileNotFoundError:
+        # A state without a record is of an earlier release.
+        if state.tables.exists():
+            return _FORMER_APP_ID
+        return f"streamreasoner-{output_topic}"
+    except (OSError, ValueError):
+        raise ConfigError(
+            f"{state.app_id} cannot be read, or is not an application id. Set pipeline.app_id to "
+            "that of the state, which its tables have in their properties."
+        ) from None
 
 
 def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -268,7 +268,7 @@ LOCATION = KeyKind(
     'a path, or an address of a folder such as "s3a://bucket/folder" or "hdfs://host/folder"',
     _location,
 )
-NAME = KeyKind('a name of letters, digits, ".", "_" and "-"', _matching(r"[a-zA-Z0-9._-]{1,200}"))
+NAME = KeyKind('a name of letters, digits, ".", "_" and "-"', _matching(r"[a-zA-Z0-9._-]{1,264}"))
 TOPIC = KeyKind('a topic name of letters, digits, ".", "_" and "-"', _topic)
 TOPICS = KeyKind('a list of topic names of letters, digits, ".", "_" and "-"', _topics)
 SERVERS = KeyKind('"host:port", comma separated', _servers)

@@ -110,7 +110,7 @@ BUGS = {
         "tests/integration/test_topic_ids.py",
     ),
     "changes of another application are passed over": Bug(
-        "io/kafka/claims.py",
+        "io/kafka/owners/claims.py",
         "        if publisher != own.app_id:",
         "        if False:",
         "tests/integration/test_claims.py",

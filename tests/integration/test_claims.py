@@ -12,7 +12,7 @@ from pipelines import committed, new_case, open_transaction, produce
 from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.io.codec.encode import Outgoing
 from streamreasoner.io.kafka import progress_topic
-from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
+from streamreasoner.io.kafka.owners.claims import Claim, check_changes, check_claims
 from streamreasoner.io.kafka.progress_topic import ProgressTopic
 from streamreasoner.io.kafka.sink import Publication, Sink
 from streamreasoner.state.record import EpochRecord

@@ -177,9 +177,9 @@ def test_every_configuration_key_is_documented_with_its_default() -> None:
                 if key.name in smallest.get(section, {})
                 else "none"
                 if value in ({}, None)
-                else f"`{key.metadata['kind'].write(value)}`".replace(
-                    "`out-", "`<output_topic>-"
-                ).replace("/state/", "<directory>/")
+                else f"`{key.metadata['kind'].write(value)}`".replace("`out-", "`<output_topic>-")
+                .replace("-out`", "-<output_topic>`")
+                .replace("/state/", "<directory>/")
             )
 
     assert documented == expected

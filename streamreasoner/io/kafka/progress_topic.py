@@ -18,8 +18,8 @@ from confluent_kafka.admin import OffsetSpec
 
 from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.io.kafka.access.rights import READ, on_groups, on_topic
-from streamreasoner.io.kafka.claims import Claim, read_claim
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS, reader, refused_right, unreachable
+from streamreasoner.io.kafka.owners.claims import Claim, read_claim
 from streamreasoner.io.kafka.topic_checks import admin_client
 from streamreasoner.state.record import EpochRecord
 

@@ -20,20 +20,20 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from streamreasoner.errors import BrokerError, BrokerUnavailableError
 from streamreasoner.io.codec.encode import ANY_PARTITION
 from streamreasoner.io.kafka.access.rights import WRITE, on_topic, on_transactions
-from streamreasoner.io.kafka.claims import HEADER
 from streamreasoner.io.kafka.clients import (
     ANSWER_SECONDS,
     librdkafka,
     refused_option,
     refused_right,
 )
+from streamreasoner.io.kafka.owners.claims import HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from streamreasoner.config import KafkaConfig
     from streamreasoner.io.codec.encode import Message, Outgoing
-    from streamreasoner.io.kafka.claims import Claim
+    from streamreasoner.io.kafka.owners.claims import Claim
     from streamreasoner.state.record import EpochRecord
 
 MOST_TRANSACTION_SECONDS = 900.0
@@ -97,6 +97,7 @@ class Sink:
         app_id: Application id, also the transactional id and the key of the marker.
         transaction_timeout: Seconds after which Kafka aborts an open transaction.
         longest_timeout: The most that it is raised to for epochs that take longer to publish.
+        rivals: Names the processes that use the application id too.
     """
 
     def __init__(
@@ -105,11 +106,13 @@ class Sink:
         app_id: str,
         transaction_timeout: float,
         longest_timeout: float = 0.0,
+        rivals: Callable[[], str] = lambda: "another process",
     ) -> None:
         self._kafka = kafka
         self._app_id = app_id
         self._timeout = transaction_timeout
         self._longest = max(transaction_timeout, longest_timeout)
+        self._rivals = rivals
         self._began = time.monotonic()
         self._sent = 0
         self._failures: list[KafkaError] = []
@@ -254,9 +257,11 @@ class Sink:
             self._producer.poll(0)
         # The first failure is the cause; what follows says that the transaction has failed.
         cause = self._failures[0] if self._failures else error.args[0]
+        # A fenced client drops what it has not sent, and reports that first.
+        is_fenced = any(each.code() in _FENCED for each in (cause, error.args[0], *self._failures))
         # Kafka fences a transaction that it ends, like one that another process ends.
         has_expired = time.monotonic() - self._began >= self._timeout
-        if cause.code() in _UNAVAILABLE or (has_expired and cause.code() in _FENCED):
+        if cause.code() in _UNAVAILABLE or (has_expired and is_fenced):
             if has_expired and len(self._failures) < self._sent:
                 # A part was taken, so the time was too short for the whole.
                 self._timeout = min(2 * self._timeout, self._longest)
@@ -265,10 +270,11 @@ class Sink:
                 "brokers are running, that the partitions of the output topics have enough "
                 "replicas, and that no quota holds them back."
             )
-        if cause.code() in _FENCED:
+        if is_fenced:
             return BrokerError(
-                f"Cannot {what}: another process with pipeline.app_id {self._app_id} has taken "
-                "over. Only one may run. Stop the other, or set another app_id here."
+                f"Cannot {what}: pipeline.app_id {self._app_id} was taken by {self._rivals()}. "
+                "Only one process may use it. Stop the other and restart this one, or start this "
+                "one from scratch with another pipeline.app_id and state.directory."
             )
         kafka = self._kafka
         topics = (

@@ -48,6 +48,33 @@ def test_defaults_derive_from_the_required_keys():
     assert found.server.host == "127.0.0.1"
 
 
+def test_pipelines_that_choose_no_application_id_have_different_ones(tmp_path):
+    """It follows from the output topic, and a state keeps the one that it began with."""
+    (tmp_path / "state").mkdir()
+    state = {"directory": str(tmp_path / "state")}
+
+    def app_id(topic, **pipeline):
+        found = parse(kafka={"output_topic": topic}, state=state, pipeline=pipeline)
+        return found.pipeline.app_id
+
+    assert app_id("a") == "streamreasoner-a"
+    assert app_id("b") == "streamreasoner-b"
+    assert app_id("t" * 249) == f"streamreasoner-{'t' * 249}"
+    assert app_id("a", app_id="mine") == "mine"
+    (tmp_path / "state" / "app-id").write_text("streamreasoner-a\n")
+    assert app_id("b") == "streamreasoner-a"
+
+
+def test_a_state_of_an_earlier_release_keeps_the_former_default(tmp_path):
+    """Its tables are there, and it has no record of its application; a damaged one is refused."""
+    state = {"directory": str(tmp_path)}
+    (tmp_path / "tables").mkdir()
+    assert parse(state=state).pipeline.app_id == "streamreasoner"
+    (tmp_path / "app-id").write_text("")
+    with pytest.raises(ConfigError, match=r"app-id .* is not an application id. Set pipeline"):
+        parse(state=state)
+
+
 @pytest.mark.parametrize(
     ("given", "found"),
     [

@@ -39,7 +39,7 @@ def test_the_commands_grant_the_rights_of_a_pipeline():
         "Read --topic out-progress",
         "Write --topic out-progress",
         "DescribeConfigs --topic out-progress",
-        "Describe --resource-pattern-type prefixed --group app-",
+        "Read --resource-pattern-type prefixed --group app-",
         "Write --transactional-id app",
     ]
 

@@ -71,7 +71,7 @@ def on_topic(operation: str, name: str) -> Right:
 
 def on_groups(app_id: str) -> Right:
     """The right on the groups of a pipeline."""
-    return Right(DESCRIBE, Resource.GROUP, f"{app_id}-")
+    return Right(READ, Resource.GROUP, f"{app_id}-")
 
 
 def on_transactions(app_id: str) -> Right:

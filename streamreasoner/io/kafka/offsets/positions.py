@@ -15,7 +15,7 @@ import msgspec
 
 from streamreasoner.errors import BrokerError, DataError, StateError
 from streamreasoner.io.kafka.access.roles import Role
-from streamreasoner.io.kafka.claims import HEADER
+from streamreasoner.io.kafka.owners.claims import HEADER
 from streamreasoner.io.kafka.topics import consumer_of, read_all
 from streamreasoner.state.record import EpochRecord
 

@@ -1,0 +1,1 @@
+"""Who publishes: claims to topics, and processes that live. Invariant: one process owns a topic."""

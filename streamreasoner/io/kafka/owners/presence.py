@@ -1,0 +1,222 @@
+"""Who uses an application id. Invariant: a process that finds another one has disturbed nothing.
+
+A transactional id belongs to the process that took it last, which ends the one before, and Kafka
+does not tell whether its owner is alive. It does for members of a group: one that sends no
+heartbeat for some seconds is removed. So each process is a member of a group of its application.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from confluent_kafka import Consumer, KafkaError, KafkaException
+
+from streamreasoner.errors import BrokerError
+from streamreasoner.io.kafka.access.rights import on_groups
+from streamreasoner.io.kafka.clients import (
+    ANSWER_SECONDS,
+    librdkafka,
+    refused_option,
+    refused_right,
+    unreachable,
+)
+from streamreasoner.io.kafka.topic_checks import admin_client
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from streamreasoner.config import KafkaConfig
+
+# Kafka removes a process that was killed after this time; brokers allow no less than 6 s.
+_SESSION_SECONDS = 10.0
+# For one that was killed just before.
+_WAIT_SECONDS = _SESSION_SECONDS + 5.0
+_JOIN_SECONDS = 60.0
+_POLL_SECONDS = 0.2
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process of an application.
+
+    Attributes:
+        host: The name of its machine.
+        pid: Its process id there.
+        lock: What tells the lock on its state directory from other files of the machine.
+        directory: Its state directory.
+    """
+
+    host: str
+    pid: str
+    lock: str
+    directory: str
+
+    @classmethod
+    def own(cls, directory: Path) -> Process:
+        """This process, which holds the lock on a state directory."""
+        status = (directory / "lock").stat()
+        lock = f"{status.st_dev}:{status.st_ino}"
+        return cls(socket.gethostname(), str(os.getpid()), lock, str(directory.absolute()))
+
+    @classmethod
+    def read(cls, text: str) -> Process:
+        """The process of a member's client id, which other programs may have chosen."""
+        parts = text.split(" ", 3)
+        return cls(*parts) if len(parts) == 4 else cls("?", "?", "", text)  # noqa: PLR2004 - fields
+
+    def __str__(self) -> str:
+        return (
+            f"process {self.pid} on the machine {self.host}, with the state directory "
+            f"{self.directory}"
+        )
+
+    @property
+    def client_id(self) -> str:
+        """What it tells Kafka."""
+        return f"{self.host} {self.pid} {self.lock} {self.directory}"
+
+    def has_replaced(self, other: Process) -> bool:
+        """Whether the other one held the lock that this one holds, so that it has ended."""
+        return (self.host, self.lock, self.directory) == (other.host, other.lock, other.directory)
+
+
+class Presence:
+    """The membership of this process, from construction to `close`.
+
+    Args:
+        kafka: The cluster.
+        app_id: The application.
+        directory: The state directory, whose lock this process holds.
+        check_stop: Called while `check` waits; may end the wait with an exception.
+    """
+
+    def __init__(
+        self,
+        kafka: KafkaConfig,
+        app_id: str,
+        directory: Path,
+        check_stop: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._kafka = kafka
+        self._check_stop = check_stop
+        self._app_id = app_id
+        self._group = f"{app_id}-process"
+        self._own = Process.own(directory)
+        self._closed = threading.Event()
+        self._refused: KafkaError | None = None
+        try:
+            self._consumer = Consumer(
+                librdkafka(
+                    kafka,
+                    group_id=self._group,
+                    client_id=self._own.client_id,
+                    session_timeout_ms=int(_SESSION_SECONDS * 1000),
+                    heartbeat_interval_ms=int(_SESSION_SECONDS * 300),
+                    enable_auto_commit=False,
+                )
+            )
+        except KafkaException as error:
+            raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
+        # A member subscribes to a topic; it need not read it.
+        self._consumer.subscribe(
+            [kafka.progress_topic], on_assign=lambda consumer, _: consumer.assign([])
+        )
+        self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """Refuse an application id that another process uses.
+
+        Raises:
+            BrokerError: There is one, or Kafka does not answer.
+        """
+        began = time.monotonic()
+        while True:
+            members = self._members()
+            if self._refused is not None:
+                self._warn()
+                return
+            others = self._others(members)
+            if self._own in members and not others:
+                return
+            waited = time.monotonic() - began
+            if others and waited > _WAIT_SECONDS:
+                raise BrokerError(
+                    f"pipeline.app_id {self._app_id} is in use by {_listed(others)}. Only one "
+                    "process may use it, and this one has not disturbed it. Stop the other, or "
+                    "set another pipeline.app_id and state.directory here."
+                )
+            if waited > _JOIN_SECONDS:
+                raise unreachable(self._kafka, f"joining the group {self._group}")
+            self._check_stop()
+            time.sleep(_POLL_SECONDS)
+
+    def rivals(self) -> str:
+        """The other processes with this application id, in words."""
+        try:
+            others = self._others(self._members())
+        except BrokerError:
+            others = []
+        return _listed(others) if others else f"another process with pipeline.app_id {self._app_id}"
+
+    def answers(self, seconds: float) -> str | None:
+        """Why no broker answers within some seconds; None if one does."""
+        try:
+            self._consumer.list_topics(self._kafka.progress_topic, timeout=seconds)
+        except KafkaException as error:
+            return str(error.args[0].str())
+        return None
+
+    def close(self) -> None:
+        """Leave the group."""
+        self._closed.set()
+        # Without a broker the client would wait for it.
+        self._thread.join(_SESSION_SECONDS / 2)
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            message = self._consumer.poll(_POLL_SECONDS)
+            error = None if message is None else message.error()
+            if error is not None and error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+                self._refused = error
+        self._consumer.close()
+
+    def _members(self) -> Sequence[Process]:
+        admin = admin_client(self._kafka)
+        try:
+            answers = admin.describe_consumer_groups([self._group], request_timeout=ANSWER_SECONDS)
+            members = answers[self._group].result().members
+        except KafkaException as error:
+            cause = error.args[0]
+            if cause.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+                self._refused = cause
+                return ()
+            # A broker that has just started looks for the coordinator of the group.
+            if cause.retriable():
+                return ()
+            refused = refused_right(self._kafka, cause, on_groups(self._app_id))
+            raise (refused or unreachable(self._kafka, cause.str())) from None
+        return [Process.read(member.client_id) for member in members]
+
+    def _others(self, members: Sequence[Process]) -> list[Process]:
+        return [each for each in members if each != self._own and not self._own.has_replaced(each)]
+
+    def _warn(self) -> None:
+        _log.warning(
+            "This user may not join the group %s, so a second process with this pipeline.app_id is "
+            "not refused: it ends this one. `streamreasoner topics acls run --config FILE` prints "
+            "the commands that grant the right.",
+            self._group,
+        )
+
+
+def _listed(processes: Sequence[Process]) -> str:
+    return " and ".join(map(str, processes))
