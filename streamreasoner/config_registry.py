@@ -71,7 +71,10 @@ def contradictions(registry: RegistryConfig) -> Iterator[str]:
     if registry.username is None and registry.secret is not None:
         yield "schema_registry.username: missing for the password"
     if registry.username is not None and ":" in registry.username:
-        yield "schema_registry.username: found a colon, which the user of HTTP's basic login lacks"
+        yield (
+            "schema_registry.username: must not contain a colon, at which basic HTTP"
+            " authentication ends the user name"
+        )
     if registry.secret is not None and any(
         url.scheme == "http" and url.hostname not in LOOPBACK for url in urls
     ):

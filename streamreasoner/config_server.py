@@ -81,7 +81,10 @@ def contradictions(server: ServerConfig) -> Iterator[str]:
     if server.user is None and server.secret is not None:
         yield "server.user: missing for the password"
     if server.user is not None and ":" in server.user:
-        yield "server.user: found a colon, which the user of HTTP's basic login lacks"
+        yield (
+            "server.user: must not contain a colon, at which basic HTTP authentication"
+            " ends the user name"
+        )
     if (server.certificate_file is None) != (server.key_file is None):
         missing = "certificate_file" if server.certificate_file is None else "key_file"
         yield f"server.{missing}: missing; a certificate and its key come together"

@@ -231,7 +231,7 @@ def _by_topic(allowed: tuple[str, ...], what: str) -> Callable[[Any, Path], dict
         for topic, name in names.items():
             _topic(topic, directory)
             if name not in allowed:
-                raise ValueError(f'"{name}" is no {what}')
+                raise ValueError(f'"{name}" is not one of the {what}')
         return names
 
     return check

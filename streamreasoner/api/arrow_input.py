@@ -111,7 +111,8 @@ def _times(rows: pa.Table) -> NDArray[np.int64] | None:
     times = timestamps.in_range(numbers.fill_null(timestamps.INVALID).to_numpy())
     for row in np.flatnonzero(times == timestamps.INVALID)[:1].tolist():
         raise DataError(
-            f"Row {row}, column {_TIME}: {numbers[row].as_py()} is no time in the years 1 to 9999."
+            f"Row {row}, column {_TIME}: {numbers[row].as_py()} is not a time in the years 1 to"
+            " 9999."
         )
     return times
 

@@ -50,7 +50,7 @@ CATALOGUE = {
     "SR233": "An aggregate is itself an argument of a head; only count takes distinct.",
     "SR234": "Heads with a min or max that can be the same fact aggregate it in the same way.",
     "SR235": "A range is one side of an equality, with at most 10,000 integers between constants.",
-    "SR236": "An aggregate over a body is always computed: it is no part of an `if` or `coalesce`.",
+    "SR236": "An aggregate over a body is always computed: do not put it into `if` or `coalesce`.",
     "SR240": "Only numbers, strings, booleans, dates and times are ordered.",
     "SR241": "The operands of arithmetic are numbers.",
     "SR242": "The predicate of a triple or quad is an IRI; a graph may also be a blank node.",
@@ -71,7 +71,7 @@ CATALOGUE = {
     "SR504": "A rule written twice derives every fact twice; a fact written twice counts once.",
     "SR505": "A derived predicate is used by another one or, if there is an @output, named by it.",
     "SR506": "A rule whose literals contradict each other derives nothing.",
-    "SR507": "A decimal that an atom looks up is no integer, even if it is whole.",
+    "SR507": "A decimal that an atom looks up is not an integer, even if it is whole.",
     "SR508": "Answers of a continuous query are a set: only LIMIT and OFFSET need an ORDER BY.",
     "SR509": "A query has an answer for some data.",
 }

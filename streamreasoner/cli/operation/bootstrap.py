@@ -104,5 +104,5 @@ def _time(text: str) -> int:
 
     moment = time_of(text)
     if moment is None:
-        raise DataError(f"'{text}' is no time; write one as 2026-01-31T12:00:00Z.")
+        raise DataError(f"'{text}' is not a time. Write one as 2026-01-31T12:00:00Z.")
     return milliseconds(moment)

@@ -99,7 +99,7 @@ def check_request(request: Request, config: Config, now: int) -> None:
     topic, semantics = request.topic, config.semantics
     if topic and topic not in config.kafka.input_topics:
         names = ", ".join(config.kafka.input_topics)
-        raise ConfigError(f"--topic {topic} is none of kafka.input_topics: {names}.")
+        raise ConfigError(f"--topic {topic} is not one of kafka.input_topics: {names}.")
     if semantics.get(topic) == "upsert":
         raise ConfigError(
             f"--topic {topic} has the semantics upsert, and facts of files have no keys. Send them "
@@ -124,7 +124,7 @@ def check_request(request: Request, config: Config, now: int) -> None:
     if config.output.upsert and not request.publish:
         raise ConfigError(
             f"--no-publish: the topic {config.kafka.output_topic} (kafka.output_topic) holds facts "
-            '(output.envelope = "upsert"), and would lack those of the first load. Omit it.'
+            '(output.envelope = "upsert"), and would be missing those of the first load. Omit it.'
         )
     if request.ts is not None and request.ts > now + config.time.max_ahead:
         raise ConfigError("--ts is in the future: everything earlier would expire at once.")

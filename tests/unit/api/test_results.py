@@ -205,9 +205,9 @@ REFUSED = {
     ),
     "no time": (
         {"a0": A, "a1": A, "ts": pa.array([None], pa.int64())},
-        "column ts: None is no time",
+        "column ts: None is not a time",
     ),
-    "a late time": ({"a0": A, "a1": A, "ts": [1 << 60]}, "Row 0, column ts: .* is no time"),
+    "a late time": ({"a0": A, "a1": A, "ts": [1 << 60]}, "Row 0, column ts: .* is not a time"),
 }
 
 

@@ -69,7 +69,7 @@ def test_an_address(files, url):
         ({"url": URL, "password": HUNTER}, {}, "a secret does not belong in the configuration"),
         ({"url": URL, "username": "u"}, {}, "schema_registry.password_file: missing"),
         ({"url": URL}, {VARIABLE: HUNTER}, "schema_registry.username: missing for the password"),
-        ({"url": URL, "username": "a:b"}, {VARIABLE: HUNTER}, "username: found a colon"),
+        ({"url": URL, "username": "a:b"}, {VARIABLE: HUNTER}, "username: must not contain a colon"),
         (
             {"url": "https://a,http://b", "username": "u"},
             {VARIABLE: HUNTER},

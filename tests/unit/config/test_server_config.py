@@ -29,7 +29,7 @@ def parse(environment=None, **sections):
         ({"facts": True, "host": "192.0.2.1"}, {}, "server.host: found .* without a password"),
         ({"facts": True, **USER}, {}, "server.password_file: missing for server.user"),
         ({"facts": True}, PASSWORD, "server.user: missing for the password"),
-        ({"facts": True, "user": "a:b"}, PASSWORD, "server.user: found a colon"),
+        ({"facts": True, "user": "a:b"}, PASSWORD, "server.user: must not contain a colon"),
         ({"facts": True, "certificate_file": "c.pem"}, {}, "server.key_file: missing"),
         ({"facts": True, "key_file": "k.pem"}, {}, "server.certificate_file: missing"),
         (USER, PASSWORD, "server.user: found without server.facts = true"),

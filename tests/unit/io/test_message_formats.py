@@ -573,7 +573,7 @@ BAD = {
         '{"op":1}',
         of_type("debezium"),
         Reason.WRONG_TYPE,
-        "The value is no change event of",
+        "The value is not a change event of",
     ),
     "an event that is not JSON": ("{", of_type("debezium"), Reason.NOT_JSON, "The value is not J"),
 }
@@ -699,7 +699,7 @@ BAD |= {
         avro(ROOM, ROW),
         of_type("debezium-avro"),
         Reason.MISSING_FIELD,
-        "The field op is missing, so that this is no change event of Debezium. Rows without",
+        "The field op is missing, so this is not a change event of Debezium. Rows without",
     ),
 }
 

@@ -336,7 +336,7 @@ def test_a_decimal_in_protobuf():
     [
         ({"many": [1]}, "The column 'many' is repeated"),
         ({"other": {}}, r"The column 'other' is a ex\.Other"),
-        ({"day": {"year": 2026}}, "A date is none: month must be in"),
+        ({"day": {"year": 2026}}, "A date is not valid: month must be in"),
         ({"clock": {"hours": 24}}, "A time that is 86400000000000 ns after midnight is out of ran"),
     ],
 )

@@ -118,7 +118,7 @@ def test_a_bootstrap_goes_on_with_the_same_request_only(tmp_path):
 @pytest.mark.parametrize(
     ("sections", "options", "words"),
     [
-        ({}, {"topic": "x"}, "--topic x is none of kafka.input_topics: in, more"),
+        ({}, {"topic": "x"}, "--topic x is not one of kafka.input_topics: in, more"),
         ({"input": {"semantics_by_topic": {"in": "upsert"}}}, {"topic": "in"}, "have no keys"),
         ({"input": {"semantics": "set"}}, {}, "could retract .* --topic in"),
         ({"input": {"semantics": "upsert"}}, {}, "could retract .* Send the facts to a topic"),

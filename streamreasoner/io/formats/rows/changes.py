@@ -137,7 +137,7 @@ def _required(change: Change[Row], rows_format: str) -> Iterable[str]:
     if change.op is None:
         raise RejectedError(
             Reason.MISSING_FIELD,
-            "The field op is missing, so that this is no change event of Debezium. Rows without"
+            "The field op is missing, so this is not a change event of Debezium. Rows without"
             f" an envelope have the format {rows_format}.",
         )
     if change.op == "t":

@@ -61,7 +61,7 @@ class _Events:
             event = _decode(value)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             read_object(value)
-            detail = f"The value is no change event of Debezium: {error}."
+            detail = f"The value is not a change event of Debezium: {error}."
             raise RejectedError(Reason.WRONG_TYPE, detail) from None
         found = event if event.payload is msgspec.UNSET else event.payload
         if found is None:

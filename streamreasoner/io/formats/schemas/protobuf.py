@@ -183,7 +183,7 @@ def _date(value: Any) -> Value:
     try:
         day = date(value.year, value.month, value.day)
     except ValueError as error:
-        raise RejectedError(Reason.NUMBER_OUT_OF_RANGE, f"A date is none: {error}.") from None
+        raise RejectedError(Reason.NUMBER_OUT_OF_RANGE, f"A date is not valid: {error}.") from None
     return date_of(day.toordinal() - _EPOCH)
 
 

@@ -47,8 +47,9 @@ def read_offsets(text: str) -> Starts:
             content = Path(text).read_bytes()
         except OSError as error:
             raise DataError(
-                f"{text}: is no file of offsets ({error.strerror}). Start from earliest, latest, a "
-                'time such as 2026-01-31T12:00:00Z, or offsets: {"topic": {"0": 17}}.'
+                f"{text}: cannot be read as a file of offsets ({error.strerror}). Start from"
+                " earliest, latest, a time such as 2026-01-31T12:00:00Z, or offsets:"
+                ' {"topic": {"0": 17}}.'
             ) from None
     try:
         return msgspec.json.decode(content, type=Position).offsets
@@ -136,7 +137,7 @@ def _checked(wanted: Starts, first: Offsets, last: Offsets) -> Offsets:
         for number, offset in numbers.items()
     }
     problems = [
-        f"{topic}/{number} is no partition of the input"
+        f"{topic}/{number} is not a partition of the input topics"
         for topic, number in given.keys() - first.keys()
     ]
     problems += [f"{topic}/{number} has no offset" for topic, number in first.keys() - given.keys()]

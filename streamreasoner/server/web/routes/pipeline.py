@@ -62,7 +62,7 @@ class PipelinePages:
         if self._upstream is None:
             raise HttpError(
                 404,
-                "There is no pipeline beside this server, which reads tables only. Ask the server "
+                "This server reads tables only, without a pipeline. Ask the server "
                 f"of a running pipeline (server.facts = true) for {request.url.path}.",
             )
         async with self._asking:
