@@ -224,7 +224,7 @@ NEXT = "<urn:a> <http://example.org/next> <urn:b> .\n"
         ("empty.nt", "", [], DataError, "there is no fact to load"),
         ("long.nt", f'<urn:a> <urn:p> "{"x" * 110_000}" .\n', [], DataError, "max_term_bytes"),
         ("facts.nt", NEXT, ["--topic", "other"], ConfigError, "not one of kafka.input_topics"),
-        ("facts.nt", NEXT, ["--starting-offsets", "soon"], DataError, "soon: cannot be read as a file"),
+        ("facts.nt", NEXT, ["--starting-offsets", "soon"], DataError, "soon: cannot be read"),
         ("facts.nt", NEXT, ["--starting-offsets", '{"a":1}'], DataError, "not offsets by topic"),
         (
             "facts.nt",
