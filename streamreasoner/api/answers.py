@@ -43,8 +43,13 @@ class Answer(Rows["tuple[PythonTerm | None, ...]"]):
         return len(self._answer)
 
     def to_arrow(self) -> pa.Table:
-        """As an Arrow table of texts in N-Triples syntax; null where there is no value."""
+        """As an Arrow table of texts in N-Triples syntax; null where there is no value.
+
+        It has a row for each solution, even without columns.
+        """
         ids = self._answer.ids
+        if not self.columns:
+            return pa.Table.from_struct_array(pa.array([{}] * len(ids), pa.struct([])))
         is_unbound = ids == UNBOUND
         distinct = np.unique(ids[~is_unbound])
         terms = self._answer.terms.decode(distinct)

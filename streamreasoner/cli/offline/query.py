@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class Form(StrEnum):
     """How the answer is written."""
 
+    TABLE = "table"
     JSON = "json"
     XML = "xml"
     CSV = "csv"
@@ -51,14 +52,13 @@ def query(
     form: Annotated[
         Form | None,
         typer.Option(
-            "--format", help="Default: tsv of SELECT, json of ASK, turtle of CONSTRUCT, DESCRIBE."
+            "--format",
+            help="Default: table of SELECT and ASK at a terminal, else tsv of SELECT, json of ASK; "
+            "turtle of CONSTRUCT and DESCRIBE.",
         ),
     ] = None,
 ) -> None:
     """Answer a query in SPARQL 1.1 over the closure."""
-    from streamreasoner.query.sparql.answers import Truth
-    from streamreasoner.query.sparql.formats import formats_of, written
-
     if [rules is not None, state is not None, config is not None].count(True) != 1:
         raise DataError("Say what to ask: rules with files of facts, --state or --config.")
     text = sys.stdin.read() if str(file) == "-" else _read(file)
@@ -66,9 +66,22 @@ def query(
         answer, names = _of_files(text, file, rules, facts or [])
     else:
         answer, names = _of_state(text, file, state or _tables(config), at)
-    usual = {each.name for each in formats_of(answer)}
-    default = "tsv" if "tsv" in usual else "json" if isinstance(answer, Truth) else "turtle"
-    sys.stdout.buffer.write(written(answer, form or default, names))
+    _write(answer, names, form)
+
+
+def _write(answer: Answer, prefixes: Mapping[str, str], form: Form | None) -> None:
+    from streamreasoner.cli.offline.answer_table import show
+    from streamreasoner.query.sparql.answers import Triples, Truth
+    from streamreasoner.query.sparql.formats import written
+
+    if isinstance(answer, Triples):
+        form = form or Form.TURTLE
+    elif form is Form.TABLE or (form is None and sys.stdout.isatty()):
+        show(answer, prefixes)
+        return
+    else:
+        form = form or (Form.JSON if isinstance(answer, Truth) else Form.TSV)
+    sys.stdout.buffer.write(written(answer, form, prefixes))
     sys.stdout.flush()
 
 

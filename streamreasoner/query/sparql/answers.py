@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from streamreasoner.query.facts import decode_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -27,11 +27,13 @@ class Solutions:
         ids: The values of each solution, int32 of shape (n, variables); `UNBOUND` where there is
             none.
         terms: The terms of the ids.
+        prefixes: Prefix name to IRI, those of the query.
     """
 
     variables: tuple[str, ...]
     ids: NDArray[np.int32]
     terms: QueryTerms
+    prefixes: Mapping[str, str]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -59,10 +61,12 @@ class Triples:
     Attributes:
         ids: Subject, predicate and object, int32 of shape (n, 3).
         terms: The terms of the ids.
+        prefixes: Prefix name to IRI, those of the query.
     """
 
     ids: NDArray[np.int32]
     terms: QueryTerms
+    prefixes: Mapping[str, str]
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -13,7 +13,7 @@ from streamreasoner.query.sparql.computing.expressions import Expressions
 from streamreasoner.query.sparql.construct import constructed
 from streamreasoner.query.sparql.describe import described
 from streamreasoner.query.sparql.limits import QueryLimits, Running
-from streamreasoner.query.sparql.solving.dataset import Dataset
+from streamreasoner.query.sparql.solving.dataset import Dataset, GraphNames
 from streamreasoner.query.sparql.solving.memory import Memory
 from streamreasoner.query.sparql.solving.patterns import Patterns
 from streamreasoner.query.sparql.solving.relation import Relations
@@ -29,10 +29,15 @@ if TYPE_CHECKING:
     from streamreasoner.sparql.algebra import Query
 
 NO_LIMITS = QueryLimits()
+NO_GRAPHS = GraphNames()
 
 
 def evaluate(
-    text: str, facts: FactsOfEpoch, limits: QueryLimits = NO_LIMITS, source: str = "<query>"
+    text: str,
+    facts: FactsOfEpoch,
+    limits: QueryLimits = NO_LIMITS,
+    source: str = "<query>",
+    graphs: GraphNames = NO_GRAPHS,
 ) -> Answer:
     """The answer of a query in SPARQL 1.1.
 
@@ -41,6 +46,7 @@ def evaluate(
         facts: What it reads.
         limits: What it may use.
         source: Name of the text in diagnostics.
+        graphs: What it is asked of, in place of its FROM and FROM NAMED.
 
     Raises:
         ProgramError: It is not SPARQL 1.1; the message says where.
@@ -56,9 +62,12 @@ def evaluate(
     terms = QueryTerms(facts.terms)
     running = Running(facts.connection, limits)
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    graphs = graphs or GraphNames(
+        tuple(graph.term for graph in query.default_graphs),
+        tuple(graph.term for graph in query.named_graphs),
+    )
     default, named = (
-        [terms.find(graph.term) for graph in graphs]
-        for graphs in (query.default_graphs, query.named_graphs)
+        [terms.find(name) for name in names] for names in (graphs.default, graphs.named)
     )
     dataset = Dataset(facts.triples, facts.quads).of(default, named)
     expressions = Expressions(f'"{now}"^^<{XSD_DATE_TIME}>', query.base)
@@ -74,10 +83,10 @@ def evaluate(
             case "CONSTRUCT":
                 rows = memory.rows(found)
                 ids = constructed(query.template, query.blank_nodes, rows, terms)
-                answer = Triples(ids, terms)
+                answer = Triples(ids, terms, dict(query.prefixes))
             case "DESCRIBE":
                 start = _to_describe(query, memory.rows(found), terms)
-                answer = Triples(described(start, dataset, memory), terms)
+                answer = Triples(described(start, dataset, memory), terms, dict(query.prefixes))
             case _:
                 answer = _solutions(query, memory.rows(found), terms)
     finally:
@@ -95,7 +104,7 @@ def _solutions(query: Query, rows: Rows, terms: QueryTerms) -> Solutions:
     ids = np.full((rows.count, len(names)), UNBOUND, np.int32)
     for position, name in enumerate(names):
         ids[:, position] = rows.columns[name]
-    return Solutions(names, ids, terms)
+    return Solutions(names, ids, terms, dict(query.prefixes))
 
 
 def _to_describe(query: Query, rows: Rows, terms: QueryTerms) -> NDArray[np.int32]:

@@ -1,23 +1,25 @@
 """Answers as text. Invariant: terms keep their lexical forms.
 
 Solutions are in the formats of SPARQL 1.1 (https://www.w3.org/TR/sparql11-overview/#sparql11-results),
-triples in Turtle and N-Triples. pyoxigraph writes them, from what is least work to hand over.
+triples in Turtle and N-Triples, which pyoxigraph writes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, assert_never, cast
 
-from pyoxigraph import QueryResultsFormat, RdfFormat, parse, parse_query_results, serialize
+from pyoxigraph import RdfFormat, parse, serialize
 
-from streamreasoner.errors import QueryError
-from streamreasoner.query.sparql.answers import Triples, Truth
+from streamreasoner.errors import QueryError, TermError
+from streamreasoner.query.sparql.answers import Solutions, Triples, Truth
+from streamreasoner.query.sparql.solutions_text import WRITERS, in_xml
+from streamreasoner.rdf import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from streamreasoner.query.sparql.answers import Answer, Solutions
+    from streamreasoner.query.sparql.answers import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +29,29 @@ class AnswerFormat:
     Attributes:
         name: Its name in options.
         media_type: Its media type.
-        writer: How pyoxigraph calls it.
+        others: Media types that it is asked for by, too.
     """
 
     name: str
     media_type: str
-    writer: QueryResultsFormat | RdfFormat
+    others: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """The media types that it is asked for by, without parameters."""
+        return self.media_type.partition(";")[0], *self.others
 
 
 SOLUTIONS = (
-    AnswerFormat("json", "application/sparql-results+json", QueryResultsFormat.JSON),
-    AnswerFormat("xml", "application/sparql-results+xml", QueryResultsFormat.XML),
-    AnswerFormat("csv", "text/csv; charset=utf-8", QueryResultsFormat.CSV),
-    AnswerFormat("tsv", "text/tab-separated-values; charset=utf-8", QueryResultsFormat.TSV),
+    AnswerFormat("json", "application/sparql-results+json", ("application/json",)),
+    AnswerFormat("xml", "application/sparql-results+xml", ("application/xml", "text/xml")),
+    AnswerFormat("csv", "text/csv; charset=utf-8"),
+    AnswerFormat("tsv", "text/tab-separated-values; charset=utf-8"),
 )
 """Formats of SELECT and ASK; the last two are of SELECT only."""
 TRIPLES = (
-    AnswerFormat("turtle", "text/turtle; charset=utf-8", RdfFormat.TURTLE),
-    AnswerFormat("ntriples", "application/n-triples; charset=utf-8", RdfFormat.N_TRIPLES),
+    AnswerFormat("turtle", "text/turtle; charset=utf-8", ("application/x-turtle", "text/n3")),
+    AnswerFormat("ntriples", "application/n-triples; charset=utf-8", ("text/plain",)),
 )
 """Formats of CONSTRUCT and DESCRIBE."""
 
@@ -66,34 +73,42 @@ def written(answer: Answer, name: str, prefixes: Mapping[str, str] | None = None
     Args:
         answer: The answer.
         name: The name of a format.
-        prefixes: Prefix name to IRI, for Turtle.
+        prefixes: Prefix name to IRI, for Turtle, next to those of the query.
 
     Raises:
-        QueryError: It has no such format.
+        QueryError: It has no such format, or a character that the format does not have.
     """
-    known = {each.name: each.writer for each in formats_of(answer)}
-    writer = known.get(name)
-    if writer is None:
+    known = [each.name for each in formats_of(answer)]
+    if name not in known:
         raise QueryError(
             f"The answer of this query cannot be written as {name}. Choose one of: "
             f"{', '.join(known)}."
         )
-    if isinstance(writer, RdfFormat):
-        lines = "".join(f"{s} {p} {o} .\n" for s, p, o in cast("Triples", answer))
-        triples = (quad.triple for quad in parse(lines, format=RdfFormat.N_TRIPLES))
-        names = dict(prefixes or {}) if writer is RdfFormat.TURTLE else None
-        return cast("bytes", serialize(triples, format=writer, prefixes=names))
-    if isinstance(answer, Truth):
-        text = f'{{"head":{{}},"boolean":{str(answer.holds).lower()}}}'
-        found = parse_query_results(text, format=QueryResultsFormat.JSON)
-    else:
-        table = _table(cast("Solutions", answer))
-        found = parse_query_results(table, format=QueryResultsFormat.TSV)
-    return cast("bytes", found.serialize(format=writer))
+    match answer:
+        case Solutions():
+            return WRITERS[name](answer).encode()
+        case Truth(holds):
+            truth = str(holds).lower()
+            if name == "json":
+                return f'{{"head":{{}},"boolean":{truth}}}\n'.encode()
+            return in_xml(f"<head></head><boolean>{truth}</boolean>").encode()
+        case Triples():
+            lines = "".join(f"{s} {p} {o} .\n" for s, p, o in answer)
+            triples = (quad.triple for quad in parse(lines, format=RdfFormat.N_TRIPLES))
+            if name == "ntriples":
+                return cast("bytes", serialize(triples, format=RdfFormat.N_TRIPLES))
+            names = {**(prefixes or {}), **answer.prefixes}
+            used = dict(_absolute(names))
+            return cast("bytes", serialize(triples, format=RdfFormat.TURTLE, prefixes=used))
+        case _:
+            assert_never(answer)
 
 
-def _table(answer: Solutions) -> str:
-    """Solutions as tab-separated values."""
-    header = "\t".join(f"?{name}" for name in answer.variables)
-    lines = ("\t".join([term or "" for term in row]) for row in answer)
-    return "\n".join((header, *lines, ""))
+def _absolute(prefixes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Prefixes that name something: a query without a base may have others."""
+    for name, iri in prefixes.items():
+        try:
+            terms.parse(f"<{iri}>")
+        except TermError:
+            continue
+        yield name, iri

@@ -57,7 +57,8 @@ def chosen(query: Mapping[str, str], headers: Mapping[str, str], formats: Mappin
     Args:
         query: The parameters of the query.
         headers: The headers of the request.
-        formats: Media type by name of the format; the first is the default.
+        formats: Media type by name of the format; the first is the default. Several names may have
+            one type, which stands for the first of them.
 
     Raises:
         HttpError: 400 for an unknown name, 406 if nothing that is accepted can be sent.
@@ -67,9 +68,10 @@ def chosen(query: Mapping[str, str], headers: Mapping[str, str], formats: Mappin
         if name not in formats:
             raise HttpError(400, f"format={name[:40]} is unknown; use one of {', '.join(formats)}.")
         return name
-    media_type = preferred(headers.get("accept", ""), list(formats.values()))
+    offers = [*dict.fromkeys(formats.values())]
+    media_type = preferred(headers.get("accept", ""), offers)
     if media_type is None:
-        offered = ", ".join(formats.values())
+        offered = ", ".join(offers)
         raise HttpError(406, f"Nothing that the header Accept names can be sent; use {offered}.")
     return next(name for name, each in formats.items() if each == media_type)
 

@@ -58,6 +58,13 @@ def test_answers_are_tables_and_texts(reasoner):
     assert "<td>" in made._repr_html_()
 
 
+def test_a_table_without_columns_has_its_rows(reasoner):
+    """A query whose variables are none has solutions, too."""
+    found = reasoner.query(PREFIX + "SELECT * { ex:a ex:to ex:b }")
+    assert found == [()]
+    assert (found.to_arrow().num_rows, found.to_pandas().shape) == (1, (1, 0))
+
+
 def test_a_program_without_triples_has_an_empty_graph():
     """There are no triples to ask for, and none is made up."""
     reasoner = Reasoner.from_rules("path(?x, ?y) :- edge(?x, ?y) .")

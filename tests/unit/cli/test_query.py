@@ -47,6 +47,31 @@ def test_files_are_asked(files):
     assert "ex:a ex:reaches ex:b" in made
 
 
+def test_people_get_a_table(files):
+    """With short names, and the number of solutions; ASK is a word."""
+    given = files / "rules.dl", files / "facts.nt", "--format", "table"
+    lines = run(files / "q.rq", *given).splitlines()
+    assert [line.split() for line in lines if "ex:" in line or "?" in line] == [
+        ["?x", "?y"],
+        ["ex:a", "ex:b"],
+    ]
+    assert lines[-1] == "1 solution"
+    assert run("-", *given, input="ASK { ?s ?p ?o }") == "true\n"
+    assert run("-", *given, input=f"SELECT * {{ {A} ?p {A} }}") == "0 solutions\n"
+    assert run("-", *given, input=f"SELECT * {{ {A} {TO} {B} }}") == "1 solution\n"
+
+
+def test_a_long_table_says_what_it_leaves_out(files):
+    """And which format has all."""
+    lines = "".join(f"<http://e.x/{number}> {TO} {B} .\n" for number in range(1001))
+    (files / "many.nt").write_text(lines)
+    query = f"SELECT ?s {{ ?s {TO} ?o }}"
+    found = run("-", files / "rules.dl", files / "many.nt", "--format", "table", input=query)
+    assert found.endswith(
+        "1,001 solutions, of which the first 1,000 are shown; --format tsv writes all\n"
+    )
+
+
 def test_a_state_is_asked_at_any_epoch(tmp_path):
     """The last epoch, or one before."""
     with closing(StoredReasoner(tmp_path, RULES, closure=True)) as stored:

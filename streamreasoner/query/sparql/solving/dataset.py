@@ -23,6 +23,22 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphNames:
+    """The graphs that a query is asked of: those of FROM and FROM NAMED, as canonical IRIs.
+
+    Attributes:
+        default: Graphs whose union is the default graph.
+        named: The named graphs.
+    """
+
+    default: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.default or self.named)
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """The default graph and the named graphs.
 

@@ -10,17 +10,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
+from streamreasoner.errors import TermError
 from streamreasoner.explain.fact import prefixes
 from streamreasoner.query.sparql.evaluate import evaluate
 from streamreasoner.query.sparql.facts import facts_of_snapshot
 from streamreasoner.query.sparql.formats import formats_of, written
 from streamreasoner.query.sparql.limits import QueryLimits
+from streamreasoner.query.sparql.solving.dataset import GraphNames
+from streamreasoner.rdf.terms import parse
 from streamreasoner.server.web.answers import answer, known
 from streamreasoner.server.web.errors import HttpError
 from streamreasoner.server.web.negotiation import chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -32,6 +35,8 @@ ROWS: Final = 1_000_000
 STEPS: Final = 20_000_000
 """Solutions of a step of a query at most."""
 BODY_BYTES: Final = 1 << 20
+_GRAPHS: Final = ("default-graph-uri", "named-graph-uri")
+_UPDATES: Final = ("update", "using-graph-uri", "using-named-graph-uri")
 _FORM, _QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
 _DESCRIPTION = """@prefix sd: <http://www.w3.org/ns/sparql-service-description#> .
 [] a sd:Service ;
@@ -62,31 +67,66 @@ class Sparql:
             HttpError: It is not what the protocol says.
         """
         parameters = await _parameters(request)
-        known(parameters, "query", "format")
-        text = parameters.get("query")
-        if text is None:
+        if not parameters and request.method == "GET":
             return lambda snapshot: answer(snapshot, _DESCRIPTION, "text/turtle; charset=utf-8")
+        text, asked, graphs = _question(parameters)
 
         def question(snapshot: Snapshot) -> Response:
-            found = evaluate(
-                text, facts_of_snapshot(snapshot), QueryLimits(self.seconds, ROWS, STEPS)
-            )
-            offers = {each.name: each.media_type.split(";")[0] for each in formats_of(found)}
-            name = chosen(parameters, request.headers, offers)
-            body = written(found, name, prefixes(snapshot.program.checked))
-            media_type = next(each.media_type for each in formats_of(found) if each.name == name)
+            limits = QueryLimits(self.seconds, ROWS, STEPS)
+            found = evaluate(text, facts_of_snapshot(snapshot), limits, graphs=graphs)
+            formats = {each.name: each for each in formats_of(found)}
+            offers = {name: each.accepted[0] for name, each in formats.items()}
+            offers |= {kind: kind for each in formats.values() for kind in each.accepted}
+            kind = offers[chosen(asked, request.headers, offers)]
+            form = next(each for each in formats.values() if kind in each.accepted)
+            body = written(found, form.name, prefixes(snapshot.program.checked))
+            media_type = f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
             return answer(snapshot, body, media_type)
 
         return question
 
 
-async def _parameters(request: Request) -> Mapping[str, str]:
+def _question(
+    parameters: Sequence[tuple[str, str]],
+) -> tuple[str, Mapping[str, str], GraphNames]:
+    """The query, the other parameters that occur once, and the graphs (section 2.1.4)."""
+    once = {name: value for name, value in parameters if name not in _GRAPHS}
+    for name in once:
+        if name in _UPDATES:
+            raise HttpError(400, "The server takes no updates: send them to the input topic.")
+        if [each for each, _ in parameters].count(name) > 1:
+            raise HttpError(
+                400, f"The parameter {name[:40]} is given twice. Send one request each."
+            )
+    known(once, "query", "format", *_GRAPHS)
+    if "query" not in once:
+        raise HttpError(400, "The parameter query is missing. Send the text of a query in it.")
+    default, named = (
+        tuple(_graph(name, value) for name, value in parameters if name == wanted)
+        for wanted in _GRAPHS
+    )
+    return once.pop("query"), once, GraphNames(default, named)
+
+
+def _graph(name: str, iri: str) -> str:
+    try:
+        return str(parse(f"<{iri}>"))
+    except TermError as error:
+        raise HttpError(400, f"{name}: {error}") from None
+
+
+async def _parameters(request: Request) -> list[tuple[str, str]]:
     """The parameters of a request, whichever way it has them (sections 2.1.1 to 2.1.3)."""
+    given = _pairs(request.url.query)
     if request.method == "GET":
-        return request.query_params
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return given
+    kind, _, options = request.headers.get("content-type", "").partition(";")
+    kind = kind.strip().lower()
     if kind not in (_FORM, _QUERY):
         raise HttpError(415, f"A query is sent as {_FORM} or as {_QUERY}.")
+    charset = options.lower().partition("charset=")[2].strip().strip('"')
+    if charset not in ("", "utf-8", "utf8", "us-ascii"):
+        raise HttpError(415, f"The charset {charset[:40]} is not supported. Send UTF-8.")
     body = b""
     async for part in request.stream():
         body += part
@@ -96,6 +136,12 @@ async def _parameters(request: Request) -> Mapping[str, str]:
         text = body.decode()
     except UnicodeDecodeError:
         raise HttpError(400, "The query is not UTF-8.") from None
-    if kind == _QUERY:
-        return {**request.query_params, "query": text}
-    return dict(parse_qsl(text, keep_blank_values=True))
+    return [*given, *([("query", text)] if kind == _QUERY else _pairs(text))]
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """The parameters of a form, or of the part of an address that looks like one."""
+    try:
+        return parse_qsl(text, keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise HttpError(400, "The query is not UTF-8.") from None
