@@ -705,17 +705,23 @@ def _ticker(
             lambda: len(progress.waiting) > 0 or reasoner.engine.awaits_time,
             IdlePartitions(lambda: runner.position, lag, send_to).send,
         )
-    if not reasoner.program.expiries:
+    engine = reasoner.engine
+    if not (reasoner.program.expiries or engine.awaits_facts):
         return None
     if topic is None:
+        waiting = "expire" if reasoner.program.expiries else "of the program hold"
         _log.warning(
-            "Facts expire only while input arrives, because rules.control_topic is not set. Set it "
-            "to expire them in time, or time.idle_advance to PT0S if that is intended."
+            "Facts %s only while input arrives, because rules.control_topic is not set. Set it, or "
+            "set time.idle_advance to PT0S if that is intended.",
+            waiting,
         )
         return None
     send = partial(produce_one, config.kafka, topic)
-    awaits = lambda: reasoner.engine.awaits_time  # noqa: E731 - changes with each epoch
-    return Ticker(idle / 1000, awaits, lambda time: send(write_tick(time)))
+    return Ticker(
+        idle / 1000,
+        lambda: engine.awaits_time or engine.awaits_facts,
+        lambda time: send(write_tick(time)),
+    )
 
 
 def _published(config: Config) -> Published:

@@ -435,7 +435,7 @@ class Reasoner:
         In a set, facts with the terms 1, 1.0 and true would be one: Python's values are equal.
         """
         check_predicate(predicate, None, self.program)
-        return Facts(predicate, self.engine.facts(predicate), self.dictionary)
+        return Facts(predicate, self._evaluated.facts(predicate), self.dictionary)
 
     @in_turn
     def size(self, *, hidden: bool = False) -> Size:
@@ -446,11 +446,11 @@ class Reasoner:
         """
         names = self.program.arities if hidden else self.program.visible
         if self._counts_all and len(names) == len(self.program.arities):
-            statistics = self.engine.statistics()
+            statistics = self._evaluated.statistics()
             return Size(statistics.present, statistics.asserted)
         present = asserted = 0
         for name in names:
-            args = self.engine.facts(name)
+            args = self._evaluated.facts(name)
             present += len(args)
             asserted += int((self.engine.asserted(name, args) > 0).sum())
         return Size(present, asserted)
@@ -468,7 +468,7 @@ class Reasoner:
     def trace(self, predicate: str = TRIPLE) -> Trace:
         """Every (arguments, iteration, multiplicity) of a predicate, in any order."""
         check_predicate(predicate, None, self.program)
-        return Trace(self.engine.trace(predicate), self.dictionary)
+        return Trace(self._evaluated.trace(predicate), self.dictionary)
 
     @in_turn
     def explain(
@@ -503,7 +503,12 @@ class Reasoner:
             check_predicate(fact, len(args), self.program)
             target = Fact(fact, tuple(to_ntriples(term) for term in args))
         found = explain(
-            self.program, self.engine, self.dictionary, target, limits or Limits(), hidden=hidden
+            self.program,
+            self._evaluated,
+            self.dictionary,
+            target,
+            limits or Limits(),
+            hidden=hidden,
         )
         return found.with_prefixes(names)
 
@@ -574,7 +579,7 @@ class Reasoner:
     def _rows_of(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of triples or quads, which the program may not have."""
         if predicate in self.program.arities:
-            return self.engine.facts(predicate)
+            return self._evaluated.facts(predicate)
         return np.empty((0, ARITIES[predicate]), np.int32)
 
     def _change_to(self, program: CheckedProgram) -> tuple[ProgramPlan, list[Updates]]:
@@ -599,6 +604,13 @@ class Reasoner:
         facts += (self._stated_rows(each, -1) for each in old if each not in new)
         return plan, facts
 
+    @property
+    def _evaluated(self) -> Engine:
+        """The engine, in which the facts of the program hold even before the first epoch."""
+        if self.engine.awaits_facts:
+            self.take((), report=False)
+        return self.engine
+
     def _apply(self, updates: Sequence[Updates]) -> Diff:
         times = [int(each.times.max()) for each in updates if each.times is not None]
         frontier = max(times) - self._lateness if times else NO_FRONTIER
@@ -619,7 +631,7 @@ class Reasoner:
         )
 
     def _present(self, predicate: str) -> Changes:
-        args = self.engine.facts(predicate)
+        args = self._evaluated.facts(predicate)
         return Changes(predicate, args, np.ones(len(args), np.int8))
 
     def _encode(self, updates: Iterable[Update]) -> Iterator[Updates]:

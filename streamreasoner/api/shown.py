@@ -52,8 +52,10 @@ def html_table(table: pa.Table, count: int) -> str:
         table: The rows, at least the first ones.
         count: How many there are.
     """
-    lines = [_row("th", table.column_names)]
-    lines += [_row("td", row.values()) for row in table.slice(0, ROWS).to_pylist()]
+    # A fact without arguments has no columns.
+    lines = [_row("th", table.column_names)] if table.column_names else []
+    # Not by `Table.slice`, which makes up rows of a table without columns.
+    lines += [_row("td", row.values() or ["()"]) for row in table.to_pylist()[:ROWS]]
     more = f"{count:,} rows, of which the first {ROWS} are shown."
     return f"<table>{''.join(lines)}</table>" + (html_paragraph(more) if count > ROWS else "")
 

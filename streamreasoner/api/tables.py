@@ -1,7 +1,8 @@
 """Facts as tables of Arrow, pandas and polars. Invariant: no term becomes a Python object.
 
 Terms are texts in N-Triples syntax. All columns of terms of a table share one Arrow dictionary, so
-each term of a result is stored once: they are categorical columns in pandas and polars.
+each term of a result is stored once: they are categorical columns in pandas and polars. The table
+of a predicate without arguments has no columns, and a row for its fact.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.dictionary import TermDictionary
 
 _STATEMENTS = {TRIPLE: REQUIRED, QUAD: (*REQUIRED, GRAPH)}
+_ROWS = "rows"
 PREDICATE, ARGUMENTS, MULTIPLICITY, ITERATION = "predicate", "args", "multiplicity", "iteration"
 """Columns beside those of terms."""
 
@@ -55,7 +57,9 @@ def facts_table(
         name: pa.DictionaryArray.from_arrays(np.ascontiguousarray(places[:, position]), terms)
         for position, name in enumerate(argument_names(predicate, args.shape[1]))
     }
-    return pa.table({**columns, **others})
+    # Without a column of its own, a table would lose the number of its rows.
+    rows = pa.table({**columns, **others, _ROWS: pa.nulls(len(args))})
+    return rows.select([*columns, *others])
 
 
 def changes_table(changes: Sequence[Changes], dictionary: TermDictionary) -> pa.Table:

@@ -107,6 +107,11 @@ class Engine:
         return self._frontier
 
     @property
+    def awaits_facts(self) -> bool:
+        """Whether the program states facts that no epoch has added; callable from any thread."""
+        return bool(self._facts)
+
+    @property
     def awaits_time(self) -> bool:
         """Whether facts wait to expire; may be called from any thread."""
         return self._registers.pending

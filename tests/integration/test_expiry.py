@@ -49,3 +49,17 @@ def test_facts_expire_with_input_and_without(broker, tmp_path):
         await_published(case, produce(case, [seen(20)]))
 
         assert net(changes(case)) == set()
+
+
+def test_facts_of_the_program_hold_without_input(broker, tmp_path):
+    """A tick makes the first epoch of a pipeline whose topics are empty."""
+    case = new_case(
+        broker,
+        tmp_path,
+        "seen(1, 2) .\noccupied(?room) :- seen(_, ?room) .\n",
+        rules={"control_topic": f"control-{uuid.uuid4().hex[:12]}"},
+        time={"idle_advance": "PT1S"},
+    )
+    two = '"2"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    with pipeline(case.config):
+        eventually(lambda: net(changes(case)), {("occupied", (two,))})

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from streamreasoner.errors import DataError
+from streamreasoner.io.formats.csv import NO_ARGUMENTS
 from streamreasoner.io.formats.registry import message_writer
 from streamreasoner.io.formats.writing.writer import is_rdf
 from streamreasoner.lang.ast import QUAD, TRIPLE
@@ -160,8 +161,7 @@ def _write_rows(
     names = [f"a{i}" for i in range(facts.shape[1])]
     names += _NUMBERS if numbers else []
     if not names:
-        # A fact without arguments is a line without cells.
-        path.write_text("\n" * len(facts), encoding="utf-8")
+        path.write_text(f"{NO_ARGUMENTS}\n" * (header + len(facts)), encoding="utf-8")
         return
     options = pyarrow.csv.WriteOptions(include_header=header, quoting_style="needed")
     schema = pa.schema(

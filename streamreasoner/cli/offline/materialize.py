@@ -104,7 +104,7 @@ def materialize(
     size = reasoner.size(hidden=hidden)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{size.present:,} facts, {size.derived:,} of them inferred;"
+        f"{size.present:,} fact{'s' * (size.present != 1)}, {size.derived:,} of them inferred;"
         f" {seconds:.1f} s, {peak:,.0f} MiB at the most.",
         file=report,
     )

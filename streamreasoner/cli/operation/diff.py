@@ -43,4 +43,7 @@ def diff(
             case Lines.JSON:
                 print(write_fact(fact.predicate, fact.arguments, sign))
         count += 1
-    print(f"{count} changes from the end of epoch {begin} to {end}.", file=sys.stderr)
+    print(
+        f"{count} change{'s' * (count != 1)} from the end of epoch {begin} to {end}.",
+        file=sys.stderr,
+    )

@@ -61,4 +61,4 @@ def state(
                 case Lines.JSON:
                     print(write_fact(fact.predicate, fact.arguments, 1))
             count += 1
-    print(f"{count} facts at the end of epoch {epoch}.", file=sys.stderr)
+    print(f"{count} fact{'s' * (count != 1)} at the end of epoch {epoch}.", file=sys.stderr)

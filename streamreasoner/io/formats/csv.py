@@ -1,8 +1,9 @@
 """CSV (RFC 4180), in documents and messages. Invariant: memory holds one batch of records.
 
-In a document each record is a fact, each cell an argument (see `cell_term`). The predicate is the
-name of the file, up to its first dot. In a message each record is a row of a table, whose columns
-the first line names; an empty cell is NULL, as in https://www.w3.org/TR/tabular-data-model/.
+In a document each record is a fact, each cell an argument (see `cell_term`); a fact without
+arguments is the cell `()`. The predicate is the name of the file, up to its first dot. In a message
+each record is a row of a table, whose columns the first line names; an empty cell is NULL, as in
+https://www.w3.org/TR/tabular-data-model/.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.row_mapping import RowMapping
 
+NO_ARGUMENTS = "()"
+"""The record of a fact without arguments: of no cells, it would be an empty line."""
 _BATCH = 1 << 16
 _GRAPH = 3
 _CACHED_CELLS = 1 << 16
@@ -86,7 +89,7 @@ def read_facts(document: Document, dictionary: Dictionary) -> Iterator[Facts]:
     with stream, reading(name):
         text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8-sig", newline="")
         records = csv.reader(text, strict=True)
-        arity = 0
+        arity: int | None = None
         terms: list[str] = []
         lines: list[int] = []
         try:
@@ -96,13 +99,14 @@ def read_facts(document: Document, dictionary: Dictionary) -> Iterator[Facts]:
                 if header:
                     header = False
                     continue
-                arity = arity or len(record)
-                if len(record) != arity:
+                cells = [] if record == [NO_ARGUMENTS] else record
+                arity = len(cells) if arity is None else arity
+                if len(cells) != arity:
                     raise DataError(
-                        f"{name}:{records.line_num}: the record has {len(record)} cells, but the"
+                        f"{name}:{records.line_num}: the record has {len(cells)} cells, but the"
                         f" first one has {arity}; all facts of a predicate have one arity."
                     )
-                terms.extend(map(cell_term, record))
+                terms.extend(map(cell_term, cells))
                 lines.append(records.line_num)
                 if len(lines) == _BATCH:
                     yield _facts(name, predicate, dictionary, terms, lines)
@@ -168,7 +172,8 @@ def _bad_line(number: int, detail: str) -> RejectedError:
 def _facts(
     name: str, predicate: str, dictionary: Dictionary, terms: list[str], lines: list[int]
 ) -> Facts:
-    args = dictionary.encode(pa.array(terms, type=pa.large_string())).reshape(len(lines), -1)
+    ids = dictionary.encode(pa.array(terms, type=pa.large_string()))
+    args = ids.reshape(len(lines), len(terms) // len(lines))
     if predicate in ARITIES:
         _check_rdf(name, predicate, dictionary, args, lines)
     return Facts(predicate, args)

@@ -28,13 +28,14 @@ def test_files_have_the_facts_of_the_reasoner(rows, header):
     reasoner = Reasoner.from_rules(RULES)
     facts = [tuple(map(from_ntriples, row)) for row in rows]
     reasoner.apply([Update("t", row) for row in facts] + [Update("p", row[:1]) for row in facts])
+    reasoner.apply([Update("on", ()) for _ in rows[:1]])
     with TemporaryDirectory() as directory:
         folder = Path(directory) / "new"
         generalized = write_closure(
             reasoner, folder, reasoner.program.visible, trace=False, header=header
         )
         again = Reasoner.from_rules(RULES)
-        again.load(folder / "t.csv", folder / "p.csv", header=header)
+        again.load(folder / "t.csv", folder / "p.csv", folder / "on.csv", header=header)
         texts = {path.name: path.read_text("utf-8").splitlines() for path in folder.iterdir()}
     apart = f"triple{GENERALIZED}.nt"
     invalid = {" ".join(row) + " ." for row in rows if row[0][0] == '"' or row[1][0] != "<"}

@@ -129,7 +129,7 @@ def test_the_default_graph_needs_no_quads(tmp_path):
     """A file of N-Quads that names no graph is a file of triples."""
     facts = write(tmp_path / "facts.nq", "<a:1> <a:p> <a:2> .\n")
 
-    assert run("rho-df", facts).stdout.startswith("1 facts, 0 of them inferred")
+    assert run("rho-df", facts).stdout.startswith("1 fact, 0 of them inferred")
 
 
 def test_generalized_rdf_is_in_a_separate_file(tmp_path):
@@ -170,7 +170,7 @@ def test_names_of_columns_are_read_and_written(tmp_path):
     lines = (tmp_path / "out/path.trace.csv").read_text("utf-8").splitlines()
     assert lines[0] == '"a0","a1","iteration","multiplicity"'
     assert len(lines) == 2
-    assert run(rules, tmp_path / "out/path.csv", "--header").stdout.startswith("1 facts")
+    assert run(rules, tmp_path / "out/path.csv", "--header").stdout.startswith("1 fact,")
 
 
 def test_facts_are_printed_in_a_format(tmp_path):

@@ -17,6 +17,7 @@ import pyarrow as pa
 from streamreasoner.explain.fact import prefixes
 from streamreasoner.explain.render.prefixed import ExplanationPrinter
 from streamreasoner.io.codec.from_files import check_said
+from streamreasoner.io.formats.csv import NO_ARGUMENTS
 from streamreasoner.io.formats.registry import message_writer, of_name
 from streamreasoner.lang.ast import Prefix
 from streamreasoner.program.unknown import unknown_text
@@ -157,7 +158,8 @@ def _written(name: str, page: _Page, snapshot: Snapshot) -> str | bytes:
     match name:
         case "csv":
             file = io.StringIO()
-            csv.writer(file).writerows(decode_rows(rows, terms, str))
+            records = decode_rows(rows, terms, str)
+            csv.writer(file).writerows(record or [NO_ARGUMENTS] for record in records)
             return file.getvalue()
         case "text":
             printer = ExplanationPrinter(prefixes(snapshot.program.checked))
