@@ -67,7 +67,7 @@ from streamreasoner import Reasoner, Update
 Reasoner.from_rules("q(?x) :- p(?x) .").apply([Update("p", ("a",))])
 """
     formats = (f"streamreasoner.io.formats.{name}" for name in ("csv", "json", "lines", "turtle"))
-    queries = ("streamreasoner.sparql", "rdflib.plugins.sparql.parser", "pyparsing")
+    queries = ("streamreasoner.sparql", "rdflib.plugins.sparql", "pyparsing")
     compiling = ("scipy.linalg", "numba.np.linalg")
     names = (*compiling, *queries, "streamreasoner.explain", "msgspec", "pandas", *formats)
     imported(code)

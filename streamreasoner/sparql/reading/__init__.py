@@ -1,1 +1,1 @@
-"""How a query is read. Invariant: rdflib's parse tree goes no further than this room."""
+"""How a text is read. Invariant: the parse tree goes no further than this room."""

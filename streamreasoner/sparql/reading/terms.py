@@ -1,173 +1,195 @@
-"""Terms and property paths of a parse tree. Invariant: terms are canonical, as they are written."""
+r"""Terms of a text. Invariant: terms are canonical, and literals keep their lexical form."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import rdflib
+import re
+from typing import TYPE_CHECKING
 
 from streamreasoner.errors import TermError
 from streamreasoner.lang.ast import Constant, Variable
-from streamreasoner.rdf import terms
-from streamreasoner.rdf.iris import resolve
-from streamreasoner.sparql.algebra import (
-    Alternative,
-    Inverse,
-    Negated,
-    Repeat,
-    Sequence,
-    TriplePattern,
-)
+from streamreasoner.rdf import terms, vocabulary
+from streamreasoner.rdf.iris import is_absolute, resolve
+from streamreasoner.sparql.reading.source import character
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
+    from typing import TypeAlias
 
     from streamreasoner.lang.ast import Span
-    from streamreasoner.sparql.algebra import Path, Term
-    from streamreasoner.sparql.reading.places import QueryPlaces
+    from streamreasoner.sparql.algebra import Term
+    from streamreasoner.sparql.reading.source import Source
+
+    Place: TypeAlias = tuple[int, int]
+    """Where a node begins and ends, as offsets."""
+
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+_IN_LOCAL_NAME = re.compile(r"\\(.)")
+_REASON = re.compile(r" is not valid: (.*?)(?: \(at character \d+\))?\.$", re.DOTALL)
 
 
 class TermReader:
-    """Reads the terms of one query.
+    """Reads the terms of one text.
 
     Args:
-        places: Finds its words.
+        source: The text.
+        base: What its first relative IRI is resolved against; empty if there is nothing.
     """
 
-    def __init__(self, places: QueryPlaces) -> None:
-        self._places = places
+    def __init__(self, source: Source, base: str) -> None:
+        self._source = source
+        self._base = base
         self._prefixes: dict[str, str] = {}
-        self._base = ""
-        self._blank: dict[rdflib.BNode, str] = {}
+        self._terms: dict[str, str] = {}
+        self._blank: dict[str, str] = {}
+        self._unnamed: set[str] = set()
+        # Labels of blank nodes that no pattern or template has taken yet, and where they stand.
+        self._labels: list[tuple[str, Place]] = []
         self._invented = 0
 
-    def _declare(self, prologue: Iterable[Any]) -> None:
-        """Read PREFIX and BASE."""
-        for declaration in prologue:
-            iri = self._resolved(str(declaration.iri), self._places.at(0))
-            if declaration.name == "Base":
-                self._base = iri
-            else:
-                self._prefixes[str(declaration.prefix or "")] = iri
+    def base(self, place: Place, values: Sequence[str]) -> None:
+        """`BASE <iri>`."""
+        self._base = self._resolved(values[0], place)
+        self._terms.clear()
 
-    def _resolved(self, reference: str, span: Span) -> str:
-        try:
-            return resolve(reference, self._base) if self._base else reference
-        except TermError as error:
-            raise self._places.refusal("SR260", str(error), span) from None
+    def prefix(self, place: Place, values: Sequence[str]) -> None:
+        """`PREFIX ex: <iri>`."""
+        name, iri = values
+        self._prefixes[name[:-1]] = self._resolved(iri, place)
+        self._terms.clear()
 
-    def _triples(self, blocks: Iterable[Any]) -> list[TriplePattern]:
-        found = []
-        for block in blocks:
-            parts = list(block)
-            for start in range(0, len(parts), 3):
-                subject, predicate, value = parts[start : start + 3]
-                found.append(
-                    TriplePattern(self._term(subject), self._path(predicate), self._term(value))
-                )
-        return found
+    def iri(self, place: Place, values: Sequence[str]) -> Constant:
+        """`<iri>`."""
+        (token,) = values
+        term = self._terms.get(token)
+        if term is None:
+            term = self._terms[token] = self._canonical(f"<{self._resolved(token, place)}>", place)
+        return Constant(term, self._span(place))
 
-    def _path(self, node: Any) -> Path | Variable:
-        if isinstance(node, rdflib.Variable):
-            return self._variable(node)
-        match getattr(node, "name", None):
-            case "PathAlternative":
-                paths = tuple(self._step(each) for each in node.part)
-                return paths[0] if len(paths) == 1 else Alternative(paths)
-            case _:
-                return self._step(node)
+    def prefixed(self, place: Place, values: Sequence[str]) -> Constant:
+        """`ex:name`."""
+        (token,) = values
+        term = self._terms.get(token)
+        if term is None:
+            prefix, _, local = token.partition(":")
+            if prefix not in self._prefixes:
+                message = f"prefix `{prefix}:` is not declared"
+                hint = f"write `PREFIX {prefix}: <…>` before the query"
+                raise self._refusal(message, place, hint)
+            name = self._prefixes[prefix] + _IN_LOCAL_NAME.sub(r"\1", local)
+            term = self._terms[token] = self._canonical(f"<{name}>", place)
+        return Constant(term, self._span(place))
 
-    def _step(self, node: Any) -> Path:  # noqa: PLR0911 - one for each kind
-        match getattr(node, "name", None):
-            case "PathAlternative":
-                found = self._path(node)
-                assert not isinstance(found, Variable)  # noqa: S101 - a path has no variables
-                return found
-            case "PathSequence":
-                steps = tuple(self._step(each) for each in node.part)
-                return steps[0] if len(steps) == 1 else Sequence(steps)
-            case "PathElt":
-                path = self._step(node.part)
-                match node.mod:
-                    case None:
-                        return path
-                    case "?":
-                        return Repeat(path, 0, many=False)
-                    case modifier:
-                        return Repeat(path, int(modifier == "+"), many=True)
-            case "PathEltOrInverse":
-                return Inverse(self._step(node.part))
-            case "PathNegatedPropertySet":
-                return Negated(tuple(self._negated(each) for each in node.part or ()))
-            case "DistinctPath":
-                span = self._places.first("DISTINCT")
-                raise self._places.refusal("SR260", "a path has no DISTINCT", span)
-            case _:
-                return self._constant(node)
+    def type(self, place: Place, _: Sequence[str]) -> Constant:
+        """`a`."""
+        return Constant(f"<{vocabulary.RDF_TYPE}>", self._span(place))
 
-    def _negated(self, node: Any) -> Constant:
-        if getattr(node, "name", None) == "InversePath":
-            raise self._places.refusal(
-                "SR261",
-                "an inverse predicate in a negated property set is not supported",
-                self._places.at(0),
-                "write `^(!(…))` for the inverse ones, and `|` between them and the others",
-            )
-        return self._constant(node)
+    def nil(self, place: Place, _: Sequence[str]) -> Constant:
+        """`()`."""
+        return Constant(f"<{vocabulary.RDF}nil>", self._span(place))
+
+    def variable(self, place: Place, values: Sequence[str]) -> Variable:
+        """`?x` or `$x`."""
+        return Variable(str(values[0][1:]), self._span(place))
+
+    def literal(self, place: Place, values: Sequence[str | Constant]) -> Constant:
+        """`"text"`, `"text"@en` or `"text"^^ex:type`."""
+        text, *suffix = values
+        assert isinstance(text, str)  # noqa: S101 - the grammar says so
+        term = terms.quoted(self._text(text, place))
+        match suffix:
+            case [Constant(datatype)]:
+                term = self._canonical(f"{term}^^{datatype}", place)
+            case [str() as language]:
+                term = self._canonical(term + language, place)
+        return Constant(term, self._span(place))
+
+    def number(self, place: Place, values: Sequence[str]) -> Constant:
+        """`1`, `-1.5` or `+1e3`."""
+        (token,) = values
+        kind = "double" if "e" in token.lower() else "decimal" if "." in token else "integer"
+        return Constant(f'"{token}"^^<{vocabulary.XSD}{kind}>', self._span(place))
+
+    def boolean(self, place: Place, values: Sequence[str]) -> Constant:
+        """`true` or `false`, in any case."""
+        return Constant(f'"{values[0].lower()}"^^<{vocabulary.XSD_BOOLEAN}>', self._span(place))
+
+    def blank(self, place: Place, values: Sequence[str]) -> Variable:
+        """`_:b`, a variable that the text cannot name."""
+        label = str(values[0])
+        self._labels.append((label, place))
+        return self._blank_node(label, place)
+
+    def anonymous(self, place: Place, _: Sequence[str]) -> Variable:
+        """`[]`."""
+        return self._blank_node(f"[{place[0]}]", place)
+
+    def _blank_node(self, label: str, place: Place) -> Variable:
+        """A blank node, which has its label as its name until its triples are in order."""
+        self._unnamed.add(label)
+        return Variable(label, self._span(place))
+
+    def _named(self, term: Term) -> Term:
+        """A term, with its name if it is a blank node, which has a number by its first triple."""
+        if not isinstance(term, Variable) or term.name not in self._unnamed:
+            return term
+        name = self._blank.setdefault(term.name, f"blank.{len(self._blank) + 1}")
+        return Variable(name, term.span)
+
+    def _labels_since(self, start: int) -> list[tuple[str, Place]]:
+        """Take the labels that stand after an offset."""
+        taken = [each for each in self._labels if each[1][0] >= start]
+        self._labels = self._labels[: len(self._labels) - len(taken)]
+        return taken
 
     def _new(self, kind: str, span: Span) -> Variable:
-        """A variable that the query cannot name."""
+        """A variable that the text cannot name."""
         self._invented += 1
         return Variable(f"{kind}.{self._invented}", span)
 
-    def _variable(self, node: rdflib.Variable) -> Variable:
-        return Variable(str(node), self._places.first(f"?{node}"))
-
-    def _term(self, node: Any) -> Term:
-        match node:
-            case rdflib.Variable():
-                return self._variable(node)
-            case rdflib.BNode():
-                name = self._blank.setdefault(node, f"blank.{len(self._blank) + 1}")
-                return Variable(name, self._places.at(0))
-            case _:
-                return self._constant(node)
-
-    def _named(self, text: str, span: Span) -> Constant:
-        """The IRI of a name as it is written, which the parser has not read."""
-        if text.startswith("<"):
-            return self._constant(rdflib.URIRef(text[1:-1]))
-        prefix, _, local = text.partition(":")
-        if prefix not in self._prefixes:
-            hint = f"write `PREFIX {prefix}: <…>` before the query"
-            raise self._places.refusal("SR260", f"prefix `{prefix}:` is not declared", span, hint)
-        return self._constant(rdflib.URIRef(self._prefixes[prefix] + local))
-
-    def _constant(self, node: Any) -> Constant:
-        """A term in canonical N-Triples; literals keep their lexical form."""
-        span = self._places.at(0)
-        if getattr(node, "name", None) == "pname":
-            prefix = str(node.prefix or "")
-            span = self._places.next(f"{prefix}:")
-            if prefix not in self._prefixes:
-                hint = f"write `PREFIX {prefix}: <…>` before the query"
-                raise self._places.refusal(
-                    "SR260", f"prefix `{prefix}:` is not declared", span, hint
-                )
-            text = f"<{self._prefixes[prefix]}{node.localname or ''}>"
-        elif getattr(node, "name", None) == "literal":
-            text = terms.quoted(str(node.string))
-            if node.lang:
-                text += f"@{node.lang}"
-            elif node.datatype is not None:
-                text += f"^^{self._constant(node.datatype).term}"
-        elif isinstance(node, rdflib.URIRef):
-            text = f"<{self._resolved(str(node), span)}>"
-        else:
-            text = terms.quoted(str(node))
-            if node.datatype is not None:
-                text += f"^^<{node.datatype}>"
+    def _resolved(self, token: str, place: Place) -> str:
+        """The IRI of `<…>`."""
+        reference = self._text(token, place) if "\\" in token else token[1:-1]
+        if is_absolute(reference):
+            return reference
+        if not self._base:
+            hint = "write it in full, or `BASE <http://…>` before the query"
+            raise self._refusal(f"the IRI <{reference}> is relative, without a base", place, hint)
         try:
-            return Constant(terms.canonical(text), span)
+            return resolve(reference, self._base)
         except TermError as error:
-            raise self._places.refusal("SR260", str(error), span) from None
+            raise self._refusal(str(error), place) from None
+
+    def _text(self, token: str, place: Place) -> str:
+        """The characters of a string or IRI."""
+        size = 3 if token.startswith(('"""', "'''")) else 1
+        text = token[size:-size]
+        if "\\" not in text:
+            return str(text)
+
+        def read(escape: re.Match[str]) -> str:
+            name = escape[1]
+            found = character(name[1:]) if len(name) > 1 else _ESCAPED.get(name)
+            if found is None:
+                start = place[0] + size + escape.start()
+                message = f"the escape {escape[0]} is not a character"
+                raise self._refusal(message, (start, start + len(escape[0])), _ESCAPE_HINT)
+            return found
+
+        return _ESCAPE.sub(read, text)
+
+    def _canonical(self, term: str, place: Place) -> str:
+        try:
+            return terms.canonical(term)
+        except TermError as error:
+            reason = _REASON.search(str(error))
+            raise self._refusal(reason[1] if reason else str(error), place) from None
+
+    def _span(self, place: Place) -> Span:
+        return self._source.span(*place)
+
+    def _refusal(self, message: str, place: Place | Span, hint: str | None = None) -> Exception:
+        return self._source.refusal(message, place, hint)
+
+
+_ESCAPE_HINT = r"""the escapes are \t, \b, \n, \r, \f, \", \', \\, \uXXXX and \UXXXXXXXX"""

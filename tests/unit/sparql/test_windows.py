@@ -67,9 +67,9 @@ def test_a_window_is_an_expiry_of_the_program():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("RANGE PT10M", "RANGE 10", "no duration"),
-        ("RANGE PT10M STEP PT1M", "TRIPLES 10", "no window of RSP-QL"),
-        ("{ WINDOW ex:w", "{ WINDOW ex:other", "the window ex:other is unknown"),
+        ("RANGE PT10M", "RANGE 10", "10 is not a duration"),
+        ("RANGE PT10M STEP PT1M", "TRIPLES 10", "expected `RANGE`"),
+        ("{ WINDOW ex:w", "{ WINDOW ex:other", "the window <http://example.org/other> is unknown"),
         ("ON ex:g", "ON other:g", "`other:` is not declared"),
     ],
 )
