@@ -746,6 +746,7 @@ def _input_options(config: Config, schemas: Schemas) -> InputOptions:
         sources=_sources(config),
         max_ahead=config.time.max_ahead,
         schemas=schemas,
+        bases=config.input.bases,
     )
 
 

@@ -92,6 +92,8 @@ class InputConfig:
         semantics: What updates are: `multiset` if all of them count, `set` if an assertion of what
             the topic has asserted and a retraction of what it has not change nothing.
         semantics_by_topic: The same for the messages of some topics.
+        bases: What relative IRIs in the messages of a topic are resolved against: an IRI, or `key`
+            for the key of each message.
         map: The facts of rows, by the name of the mapping.
     """
 
@@ -99,6 +101,7 @@ class InputConfig:
     formats: Mapping[str, str] = _key(values.FORMATS_OF_TOPICS, {})
     semantics: str = _key(values.one_of(*values.SEMANTICS), "multiset")
     semantics_by_topic: Mapping[str, str] = _key(values.SEMANTICS_OF_TOPICS, {})
+    bases: Mapping[str, str] = _key(values.BASES_OF_TOPICS, {})
     map: Mapping[str, RowMapping] = _key(MAPPINGS, {})
 
 
@@ -539,10 +542,11 @@ def topic_roles(kafka: KafkaConfig, control_topic: str | None) -> Iterator[tuple
 
 
 def _unread_topics(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator[str]:
-    """Topics with a format, semantics or a mapping are input topics."""
+    """Topics with a format, a base, semantics or a mapping are input topics."""
     if input_ is None:
         return
     found = [("input.formats", name) for name in input_.formats]
+    found += (("input.bases", name) for name in input_.bases)
     found += (("input.semantics_by_topic", name) for name in input_.semantics_by_topic)
     for mapping, each in input_.map.items():
         if each.topic is not None:

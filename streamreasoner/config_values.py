@@ -237,6 +237,15 @@ def _by_topic(allowed: tuple[str, ...], what: str) -> Callable[[Any, Path], dict
     return check
 
 
+def _bases(value: Any, directory: Path) -> dict[str, str]:
+    bases = _options(value, directory)
+    for topic, base in bases.items():
+        _topic(topic, directory)
+        if base != KEY_BASE and _SCHEME.match(base) is None:
+            raise ValueError(f'"{base}" has no scheme, such as "http:"')
+    return bases
+
+
 REGISTRY_FORMATS = ("avro", "protobuf", "debezium-avro")
 """Formats whose messages name a schema of a registry."""
 TABLE_FORMATS = ("debezium", "debezium-avro")
@@ -245,7 +254,7 @@ ROW_FORMATS = ("json-rows", "csv", "debezium", *REGISTRY_FORMATS)
 """Formats of rows, which need a mapping."""
 FORMATS = (
     *("json", "json-lines", "ntriples", "nquads", "rdf-patch"),
-    *("turtle", "trig", "json-ld"),
+    *("turtle", "trig", "json-ld", "rdf-xml"),
     *ROW_FORMATS,
 )
 """The formats of messages, by name."""
@@ -255,6 +264,12 @@ TEXT = KeyKind("text", _text)
 FORMAT = one_of(*FORMATS)
 FORMATS_OF_TOPICS = KeyKind(
     f"a table of input topics and formats ({', '.join(FORMATS)})", _by_topic(FORMATS, "format")
+)
+KEY_BASE = "key"
+"""Says that the key of a message is what relative IRIs in it are resolved against."""
+BASES_OF_TOPICS = KeyKind(
+    f'a table of input topics and absolute IRIs, or "{KEY_BASE}" for the key of each message',
+    _bases,
 )
 SEMANTICS = ("multiset", "set", "upsert")
 """What updates of a topic are, by name."""

@@ -34,7 +34,13 @@ from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochRe
 from streamreasoner.engine.input.registers import NO_FRONTIER, Registers
 from streamreasoner.engine.updates import Changes, Updates
 from streamreasoner.errors import EngineError, ProgramError
-from streamreasoner.io.formats.registry import declared_prefixes, load
+from streamreasoner.io.files.documents import (
+    AS_NAMED,
+    Reading,
+    declared_prefixes,
+    load,
+    named_format,
+)
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE, Constant
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.program_plan import NO_SOURCES
@@ -244,20 +250,32 @@ class Reasoner:
         self._epoch += 1
         return result
 
-    def load(self, *paths: str | Path, header: bool = False, ts: Time | None = None) -> Diff:
+    def load(
+        self,
+        *paths: str | Path,
+        header: bool = False,
+        ts: Time | None = None,
+        base: str | None = None,
+        format: str | None = None,  # noqa: A002 - what it is called everywhere
+    ) -> Diff:
         """Take the facts of files, as one epoch; see `io.formats.registry` for the formats.
 
-        The prefixes that they declare shorten explanations, from then on.
+        Of folders and ZIP archives, all files of known formats are read, and others skipped. The
+        prefixes that files declare shorten explanations, from then on.
 
         Args:
             paths: The files.
             header: Whether CSV files begin with a header line.
             ts: The event time of all facts, which those that expire need.
+            base: The IRI that relative ones are resolved against; default: the address of each
+                file.
+            format: The format of all files, such as `turtle`; default: that of their names.
 
         Raises:
             DataError: A file cannot be read, or its facts do not fit the program.
         """
-        blocks = (block for path in paths for block in self.read(path, header=header, ts=ts))
+        how = Reading(named_format(format), header, base)
+        blocks = (block for path in paths for block in self.read(path, how, ts=ts))
         with self.ahead(blocks) as updates:
             diff = self._diff(self.take(updates))
         self._prefixes = {**declared_prefixes(paths), **self._prefixes}
@@ -277,25 +295,25 @@ class Reasoner:
                 yield updates
 
     def read(
-        self, path: str | Path, *, header: bool = False, ts: Time | None = None
+        self, path: str | Path, how: Reading = AS_NAMED, *, ts: Time | None = None
     ) -> Iterator[Updates]:
-        """The updates of a file, encoded, block by block; a patch adds and deletes its facts.
+        """The updates of a path, encoded, block by block; a patch adds and deletes its facts.
 
         All other formats assert each fact once.
 
         Args:
-            path: The file.
-            header: Whether a CSV file begins with a header line.
+            path: A file, a folder, an archive, or `-` for standard input.
+            how: How to read it.
             ts: The event time of all facts, which those that expire need.
 
         Raises:
             DataError: The file cannot be read, or its facts do not fit the program.
         """
-        return self._turn.each(self._read(path, header=header, ts=ts))
+        return self._turn.each(self._read(path, how, ts))
 
-    def _read(self, path: str | Path, *, header: bool, ts: Time | None) -> Iterator[Updates]:
+    def _read(self, path: str | Path, how: Reading, ts: Time | None) -> Iterator[Updates]:
         time = None if ts is None else milliseconds(ts)
-        for facts in load(path, self.dictionary.local, header=header):
+        for facts in load(path, self.dictionary.local, how):
             check_predicate(facts.predicate, facts.args.shape[1], self.program, f"{path}: ")
             check_asserted(facts.predicate, self.program.constraints, f"{path}: ")
             times = None if time is None else np.full(len(facts.args), time, np.int64)

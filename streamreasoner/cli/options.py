@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from streamreasoner.io.files.documents import Reading
+
+_TOLD = 5
 
 
 class Written(StrEnum):
@@ -29,18 +37,33 @@ class Read(StrEnum):
     TURTLE = "turtle"
     TRIG = "trig"
     JSON_LD = "json-ld"
+    RDF_XML = "rdf-xml"
 
 
 Rules = Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")]
 Facts = Annotated[
     list[Path],
     typer.Argument(
-        help="Files of facts: .nt, .ttl (triples), .nq, .trig, .jsonld (quads), .csv (the"
-        " predicate is the file's name) or .rdfp (additions and deletions of triples and quads);"
-        " each may be compressed as .gz or .xz. Also .parquet, and folders of Delta tables."
+        help="Files of facts: .nt, .ttl, .rdf, .owl, .xml (triples), .nq, .trig, .jsonld (quads),"
+        " .csv (the predicate is the file's name) or .rdfp (additions and deletions of triples and"
+        " quads), each also as .gz, .xz, .bz2 or .zst; .parquet, Delta tables, .zip archives, and"
+        " folders, of which all such files are read; - is standard input, in the format of --from."
     ),
 ]
 HeaderLine = Annotated[bool, typer.Option("--header", help="CSV files begin with a header line.")]
+BaseIri = Annotated[
+    str | None,
+    typer.Option(
+        "--base", help="What relative IRIs are resolved against; default: the file's own address."
+    ),
+]
+ReadAs = Annotated[
+    Read | None,
+    typer.Option(
+        "--from",
+        help="Format of standard input, or of files whatever their names; default: by file name.",
+    ),
+]
 CONFIG_FILE = Path("streamreasoner.toml")
 """The configuration that commands read unless they are given another one."""
 ConfigFile = Annotated[Path, typer.Option(help="The configuration file (TOML).")]
@@ -48,3 +71,29 @@ All = Annotated[
     bool,
     typer.Option("--all", help="Include the facts of predicates that are declared with @hidden."),
 ]
+
+
+def reading(read_as: Read | None, *, header: bool, base: str | None) -> Reading:
+    """How files are read, as options say it.
+
+    Raises:
+        DataError: The base is relative.
+    """
+    from streamreasoner.errors import DataError
+    from streamreasoner.io.files.documents import Reading, named_format
+    from streamreasoner.rdf.iris import is_absolute
+
+    if base is not None and not is_absolute(base):
+        raise DataError(f"--base {base!r} is relative; use an IRI with a scheme, such as http:.")
+    return Reading(named_format(read_as), header, base)
+
+
+def tell_skipped(paths: Iterable[Path]) -> None:
+    """Tell on standard error which files of folders and archives are not read."""
+    from streamreasoner.io.files.documents import skipped
+
+    names = skipped(paths)
+    if names:
+        more = len(names) - _TOLD
+        others = f" and {more:,} more" if more > 0 else ""
+        print(f"Skipped, not facts: {', '.join(names[:_TOLD])}{others}.", file=sys.stderr)

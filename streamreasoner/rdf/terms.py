@@ -58,6 +58,8 @@ _SHORT_ESCAPES = {
     "\\": "\\\\",
 }
 _SHOWN_CHARACTERS = 100
+_TRIPLE_TERM = "a triple term is of RDF 1.2, and RDF 1.1 is read"
+_DIRECTION = re.compile(r"--[a-zA-Z]+\Z")
 # NUL as an N-Triples escape: after a backslash that is not escaped itself.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u0000|U00000000)")
 _LAST_CODE_POINT = 0x10FFFF
@@ -127,6 +129,8 @@ def parse(text: str) -> Term:
     """
     if (surrogate := _SURROGATE.search(text)) is not None:
         raise _error(text, "a surrogate code point is not a character", surrogate.start())
+    if text.startswith("<<"):
+        raise _error(text, _TRIPLE_TERM, 0)
     if text.startswith("<"):
         return Term(TermKind.IRI, _iri(text, 0))
     if text.startswith("_:"):
@@ -208,6 +212,9 @@ def _literal(text: str) -> Term:
         return Term(TermKind.LITERAL, value, datatype=XSD_STRING)
     language = _LANGUAGE.match(text, end)
     if language is not None:
+        if _DIRECTION.match(text, language.end()):
+            reason = "a base direction is of RDF 1.2, and RDF 1.1 is read"
+            raise _error(text, reason, language.end())
         if language.end() != len(text):
             raise _error(text, "the language tag is malformed", language.end())
         return Term(TermKind.LITERAL, value, language=language[1].lower())

@@ -17,6 +17,7 @@ RDF_LANG_STRING = RDF + "langString"
 RDF_DIR_LANG_STRING = RDF + "dirLangString"
 RDF_PLAIN_LITERAL = RDF + "PlainLiteral"
 RDF_XML_LITERAL = RDF + "XMLLiteral"
+RDF_JSON = RDF + "JSON"
 
 RDFS_DOMAIN = RDFS + "domain"
 RDFS_RANGE = RDFS + "range"

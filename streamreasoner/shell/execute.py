@@ -12,7 +12,7 @@ from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.updates import Update
 from streamreasoner.engine.cost_model import explained
 from streamreasoner.errors import EngineError, ProgramError
-from streamreasoner.io.formats.registry import declared_prefixes
+from streamreasoner.io.files.documents import Reading, declared_prefixes
 from streamreasoner.lang.ast import NOWHERE, Base, Prefix
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.lang.statements import is_blank
@@ -219,11 +219,9 @@ class Session:
         return Queries(self.reasoner, self._printer, hidden=self._hidden)
 
     def _load(self, paths: Iterable[str]) -> list[Line]:
-        paths = tuple(paths)
+        paths, how = tuple(paths), Reading(header=self._header)
         batches = (
-            batch
-            for path in paths
-            for batch in self.reasoner.read(path, header=self._header, ts=self._time)
+            batch for path in paths for batch in self.reasoner.read(path, how, ts=self._time)
         )
         # Files may hold millions of facts, so changes are counted, not printed.
         result, duration = self._timed(lambda: self.reasoner.take(batches))

@@ -21,8 +21,9 @@ from unit.io.test_message_formats import GOOD, LINE
 from streamreasoner.errors import DataError
 from streamreasoner.io.codec.decode import NO_LIMITS, Codec
 from streamreasoner.io.codec.from_files import Sending, messages_of
+from streamreasoner.io.files.documents import Reading, load
 from streamreasoner.io.formats.reading.document import Document
-from streamreasoner.io.formats.registry import DOCUMENTS, MESSAGES, load, of_suffix, read_facts
+from streamreasoner.io.formats.registry import DOCUMENTS, MESSAGES, of_suffix, read_facts
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import holds_nul
 
@@ -87,14 +88,16 @@ class Files:
         if format_ not in DOCUMENTS:
             return self._shown(path, sent)
         loaded = outcome(
-            lambda: facts(dictionary := Dictionary(), load(path, dictionary, header=header))
+            lambda: facts(
+                dictionary := Dictionary(), load(path, dictionary, Reading(header=header))
+            )
         )
         assert same(refused_nul(loaded), sent), (loaded, sent)
         bad_lines: list[object] = []
         read = outcome(
             lambda: facts(
                 dictionary := Dictionary(),
-                load(path, dictionary, header=header, bad_lines=bad_lines),
+                load(path, dictionary, Reading(header=header, bad_lines=bad_lines)),
             )
         )
         assert bad_lines or same(read, loaded), (read, loaded)

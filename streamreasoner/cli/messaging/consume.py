@@ -107,7 +107,9 @@ def _values_in(
     from streamreasoner.io.formats.registry import of_name
 
     of_topics = {topic: of_name(format_) for topic, format_ in input_.formats.items()}
-    options = replace(NO_LIMITS, default=of_name(input_.format), of_topics=of_topics)
+    options = replace(
+        NO_LIMITS, default=of_name(input_.format), of_topics=of_topics, bases=input_.bases
+    )
 
     def report(message: Received, rejected: Rejected) -> None:
         text = f"{message.place}: {rejected.reason.value}: {rejected.detail}"

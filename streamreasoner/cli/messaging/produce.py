@@ -8,7 +8,14 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.cli.options import CONFIG_FILE, ConfigFile, HeaderLine, Read, Written
+from streamreasoner.cli.options import (
+    CONFIG_FILE,
+    BaseIri,
+    ConfigFile,
+    HeaderLine,
+    Read,
+    Written,
+)
 from streamreasoner.errors import ConfigError
 
 _SHOW_EVERY = 1000
@@ -18,8 +25,8 @@ def produce(
     sources: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files of facts (.nt, .ttl, .nq, .trig, .jsonld, .csv, .rdfp) or of messages"
-            " (.jsonl), optionally as .gz or .xz; - is standard input."
+            help="Files of facts and folders of them, as `materialize` takes them, or files of"
+            " messages (.jsonl); - is standard input."
         ),
     ] = None,
     config: ConfigFile = CONFIG_FILE,
@@ -44,6 +51,7 @@ def produce(
         ),
     ] = None,
     header: HeaderLine = False,
+    base: BaseIri = None,
 ) -> None:
     """Send facts, or lines of JSON unchanged, to an input topic."""
     from rich.console import Console
@@ -57,7 +65,7 @@ def produce(
     kafka = load(config).kafka
     if diff == 0:
         raise ConfigError("--diff must not be 0.")
-    sending = Sending(of_name(written), of_name(read_as) if read_as else None, diff, header)
+    sending = Sending(of_name(written), of_name(read_as) if read_as else None, diff, header, base)
     messages = chain.from_iterable(
         messages_of(source, sending) for source in sources or [Path("-")]
     )

@@ -12,8 +12,10 @@ import typer
 
 from streamreasoner.cli.options import (  # noqa: TC001 - typer reads them
     All,
+    BaseIri,
     Facts,
     HeaderLine,
+    ReadAs,
     Rules,
 )
 from streamreasoner.errors import DataError, TermError
@@ -52,6 +54,8 @@ def explain(
     ] = None,
     header: HeaderLine = False,
     hidden: All = False,
+    read_as: ReadAs = None,
+    base: BaseIri = None,
     format_: Annotated[
         Rendering,
         typer.Option("--format", help="Text tree, JSON document, Graphviz graph or picture."),
@@ -70,8 +74,8 @@ def explain(
     from streamreasoner.api.nodes import from_ntriples
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.explain import Limits, read_fact
+    from streamreasoner.io.files.documents import declared_prefixes
     from streamreasoner.io.formats.json import fact_of_message
-    from streamreasoner.io.formats.registry import declared_prefixes
     from streamreasoner.program.load import load_program
 
     program = load_program(rules)
@@ -79,7 +83,7 @@ def explain(
     text = sys.stdin.read() if fact == "-" else fact
     goal = read_fact(fact_of_message(text), program, more)  # before the files are read
     reasoner = Reasoner(program)
-    reasoner.load(*facts, header=header)
+    reasoner.load(*facts, header=header, base=base, format=read_as)
     terms = map(from_ntriples, goal.arguments)
     limits = Limits(depth, size, matches)
     explanation = reasoner.explain(

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.cli.options import All, Facts, Rules, Written  # noqa: TC001 - typer reads them
+from streamreasoner.cli.options import (
+    All,
+    BaseIri,
+    Facts,
+    ReadAs,
+    Rules,
+    Written,
+    reading,
+    tell_skipped,
+)
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.engine.updates import Updates
+    from streamreasoner.io.files.documents import Reading
 
 
 def materialize(
@@ -59,6 +69,8 @@ def materialize(
         Written | None,
         typer.Option("--format", help="Print the facts as --print does, but in this format."),
     ] = None,
+    read_as: ReadAs = None,
+    base: BaseIri = None,
 ) -> None:
     """Evaluate a rule program over files of facts; exit code 3 if there are violations."""
     from rich.console import Console
@@ -78,6 +90,8 @@ def materialize(
     if trace and output is None:
         raise DataError("--trace needs --output, the directory to write to.")
     console = Console(stderr=True)
+    how = reading(read_as, header=header, base=base)
+    tell_skipped(facts)
     program = load_program(rules)
     if written is not None:
         check_printable(printed(program, hidden=hidden), of_name(written))
@@ -85,7 +99,7 @@ def materialize(
     start = time.perf_counter()
     with _progress(console) as progress:
         # Reading and deriving are one epoch: the engine consumes the iterator.
-        blocks = _read(reasoner, facts, progress, header=header)
+        blocks = _read(reasoner, facts, progress, how)
         with reasoner.ahead(blocks) as updates:
             reasoner.take(updates, report=False)
     seconds = time.perf_counter() - start
@@ -139,7 +153,7 @@ def _progress(console: Console) -> Progress:
 
 def _print(reasoner: Reasoner, predicates: list[str], paths: list[Path]) -> None:
     from streamreasoner.explain.fact import prefixes
-    from streamreasoner.io.formats.registry import declared_prefixes
+    from streamreasoner.io.files.documents import declared_prefixes
     from streamreasoner.query.facts import decode_facts, in_order
     from streamreasoner.shell.output import FactPrinter
 
@@ -152,14 +166,14 @@ def _print(reasoner: Reasoner, predicates: list[str], paths: list[Path]) -> None
 
 
 def _read(
-    reasoner: Reasoner, paths: list[Path], progress: Progress, *, header: bool
+    reasoner: Reasoner, paths: list[Path], progress: Progress, how: Reading
 ) -> Iterator[Updates]:
     # Files have no times: what expires is present as of now.
     now = time.time_ns() // 1_000_000
     task = progress.add_task("Reading", total=None)
     for path in paths:
         progress.update(task, description=f"Reading {path.name}")
-        for updates in reasoner.read(path, header=header, ts=now):
+        for updates in reasoner.read(path, how, ts=now):
             progress.advance(task, len(updates.args))
             yield updates
     progress.update(task, description="Deriving from")

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.cli.options import CONFIG_FILE, ConfigFile, HeaderLine
+from streamreasoner.cli.options import (
+    CONFIG_FILE,
+    BaseIri,
+    ConfigFile,
+    HeaderLine,
+    tell_skipped,
+)
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
@@ -21,8 +27,8 @@ def bootstrap(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            help="Files of facts (.nt, .ttl, .nq, .trig, .jsonld, .csv, .rdfp, .parquet), Delta"
-            " tables, or state directories of other pipelines."
+            help="Files of facts and folders of them, as `materialize` takes them, Delta tables,"
+            " or state directories of other pipelines."
         ),
     ],
     config: ConfigFile = CONFIG_FILE,
@@ -49,6 +55,7 @@ def bootstrap(
     ] = True,
     facts_per_epoch: Annotated[int, typer.Option(min=1, help="Most facts in an epoch.")] = _FACTS,
     header: HeaderLine = False,
+    base: BaseIri = None,
 ) -> None:
     """Load facts into a new state; `run` goes on from the input topics.
 
@@ -63,6 +70,7 @@ def bootstrap(
     from streamreasoner.pipeline.bootstrap.sources import identify
 
     loaded = load(config)
+    tell_skipped(sources)
     starting = starting_offsets or loaded.kafka.starting_offsets
     request = Request(
         sources=identify(sources),
@@ -72,6 +80,7 @@ def bootstrap(
         topic=topic,
         publish=publish,
         header=header,
+        base=base or "",
     )
     columns = (TextColumn("epochs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:

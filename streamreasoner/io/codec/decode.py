@@ -101,6 +101,7 @@ class InputOptions:
         max_ahead: How far a time may be beyond that of its message, in milliseconds, and move the
             frontier.
         schemas: Where the schemas of messages in Avro and Protobuf are.
+        bases: What relative IRIs in the messages of some topics are resolved against.
     """
 
     max_message_bytes: int
@@ -112,6 +113,7 @@ class InputOptions:
     sources: InputSources = NO_SOURCES
     max_ahead: int = 60_000
     schemas: Schemas = NO_SCHEMAS
+    bases: Mapping[str, str] = field(default_factory=dict)
 
 
 _LONGEST = (1 << 31) - 1
@@ -253,7 +255,9 @@ class Codec:
             rows = np.flatnonzero(good & (chosen == index))
             if len(rows):
                 of_format = batch if len(rows) == len(batch) else batch.take(pa.array(rows))
-                messages = Messages(of_format, rows, options.mappings, options.schemas)
+                messages = Messages(
+                    of_format, rows, options.mappings, options.schemas, options.bases
+                )
                 yield from message_reader(format_)(messages, self._dictionary.local, rejected)
 
     def _fits(self, rows: UpdateRows | EncodedUpdates, rejected: Rejections) -> bool:

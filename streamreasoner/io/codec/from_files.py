@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,7 +16,8 @@ import pyarrow.compute as pc
 from streamreasoner.errors import DataError
 from streamreasoner.io.codec.decode import NO_LIMITS, Codec
 from streamreasoner.io.codec.encode import Message, encode_updates
-from streamreasoner.io.formats.reading.document import Document, open_bytes
+from streamreasoner.io.files.documents import Reading, documents, is_container
+from streamreasoner.io.formats.reading.document import open_bytes
 from streamreasoner.io.formats.registry import (
     JSON,
     JSON_LINES,
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from streamreasoner.io.formats.reading.document import Source
     from streamreasoner.io.formats.reading.format import Format
 
-_READ_BYTES = 1 << 20
 # A time that no update has: it stands for that of a message which is not sent yet.
 _NOT_SENT = -62_135_596_799_999
 
@@ -54,12 +52,14 @@ class Sending:
         read_as: The format of the sources; None for that of their suffixes, or else N-Triples.
         diff: Multiplicity of each fact; of a patch, of each addition, and a deletion its negative.
         header: Whether CSV files begin with a header line.
+        base: What relative IRIs are resolved against; None for the address of each file.
     """
 
     format: Format = JSON
     read_as: Format | None = None
     diff: int = 1
     header: bool = False
+    base: str | None = None
 
 
 def messages_of(source: Path, sending: Sending) -> Iterator[Message]:
@@ -68,19 +68,18 @@ def messages_of(source: Path, sending: Sending) -> Iterator[Message]:
     Raises:
         DataError: It cannot be read, or has something that the format of the messages has not.
     """
-    read_as = sending.read_as or of_suffix(source) or NTRIPLES
-    if read_as in {JSON, JSON_LINES}:
+    if (sending.read_as or of_suffix(source)) in {JSON, JSON_LINES}:
         yield from _of_updates(source, sending)
         return
-    content: Source = source
-    if str(source) == "-":
-        content = iter(partial(sys.stdin.buffer.read, _READ_BYTES), b"")
-    dictionary = Dictionary()
-    document = Document(content, "standard input", header=sending.header)
-    for facts in read_facts(read_as, document, dictionary):
-        columns = [dictionary.decode(column) for column in facts.args.T]
-        diff = facts.diff * sending.diff
-        yield from _encoded(sending.format, facts.predicate, columns, diff, source)
+    read_as = sending.read_as
+    if not is_container(source) and of_suffix(source) is None:
+        read_as = read_as or NTRIPLES
+    for format_, document in documents(source, Reading(read_as, sending.header, sending.base)):
+        dictionary = Dictionary()
+        for facts in read_facts(format_, document, dictionary):
+            columns = [dictionary.decode(column) for column in facts.args.T]
+            diff = facts.diff * sending.diff
+            yield from _encoded(sending.format, facts.predicate, columns, diff, source)
 
 
 def _of_updates(source: Path, sending: Sending) -> Iterator[Message]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,7 @@ def read_value(value: bytes) -> Numbered:
     Raises:
         RejectedError: The value is neither.
     """
+    value = value.removeprefix(BOM_UTF8)
     if not value.lstrip(_WHITE_SPACE).startswith(b"["):
         return [(0, read_any(value))]
     return [

@@ -6,7 +6,9 @@ from functools import partial
 
 import pyoxigraph
 
-from streamreasoner.io.formats.reading.oxigraph import read_document, read_values
+from streamreasoner.io.formats.reading.graphs.oxigraph import read_document, read_values
 
-read_facts = partial(read_document, syntax=pyoxigraph.RdfFormat.JSON_LD)
-read_messages = partial(read_values, syntax=pyoxigraph.RdfFormat.JSON_LD)
+SYNTAX = pyoxigraph.RdfFormat.JSON_LD
+
+read_facts = partial(read_document, syntax=SYNTAX)
+read_messages = partial(read_values, syntax=SYNTAX)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
 from streamreasoner.io.formats.reading.format import LINE
@@ -37,6 +38,6 @@ def read_lines(value: bytes) -> Numbered:
     """
     return [
         (number, read_part(LINE, number, line))
-        for number, line in enumerate(value.split(b"\n"), start=1)
+        for number, line in enumerate(value.removeprefix(BOM_UTF8).split(b"\n"), start=1)
         if line.strip()
     ]

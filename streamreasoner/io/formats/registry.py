@@ -5,8 +5,8 @@ The suffix selects the format of a file:
 - `.nt`: N-Triples, as facts of `triple`;
 - `.nq`: N-Quads, as facts of `quad`; a line without a graph belongs to the default graph, whose
   triples are facts of `triple`;
-- `.ttl`, `.trig`, `.jsonld`: Turtle, TriG and JSON-LD, streamed through pyoxigraph, which makes no
-  network access;
+- `.ttl`, `.trig`, `.jsonld`, and `.rdf`, `.owl`, `.xml`: Turtle, TriG, JSON-LD and RDF/XML, through
+  pyoxigraph, without network access;
 - `.csv`: RFC 4180, without a header line unless there is said to be one; the file name up to its
   first dot is the predicate, each record a fact, each cell an argument;
 - `.rdfp`: RDF Patch, whose additions and deletions are updates of triples and quads; all others
@@ -14,25 +14,25 @@ The suffix selects the format of a file:
 - `.parquet`, and folders with a `_delta_log`: Parquet and Delta, with the columns `s`, `p`, `o`,
   and `g` for the graph, in N-Triples syntax.
 
-A further suffix `.gz` or `.xz` means compressed. Blank node labels are kept as written, so the same
-label in two files is the same node; nodes without a label get random ones.
+A further suffix `.gz`, `.xz`, `.bz2` or `.zst` means compressed; `io.files` has more on archives
+and folders. Blank node labels are kept as written, so the same label in two files is the same
+node; nodes without a label get random ones.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from streamreasoner.errors import DataError
-from streamreasoner.io.formats.reading.document import Document
+from streamreasoner.io.formats.reading.compression import SUFFIXES
 from streamreasoner.io.formats.reading.format import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
+    from pathlib import Path, PurePath
 
+    from streamreasoner.io.formats.reading.document import Document
     from streamreasoner.io.formats.reading.format import FactReader, Facts, MessageReader
-    from streamreasoner.io.formats.reading.lines import BadLine
     from streamreasoner.io.formats.writing.writer import Writer
     from streamreasoner.rdf.dictionary import Dictionary
 
@@ -42,6 +42,7 @@ NQUADS = Format("nquads", (".nq",), ("application/n-quads",), f"{_HERE}.nquads")
 TURTLE = Format("turtle", (".ttl",), ("text/turtle",), f"{_HERE}.turtle")
 TRIG = Format("trig", (".trig",), ("application/trig",), f"{_HERE}.trig")
 JSON_LD = Format("json-ld", (".jsonld",), ("application/ld+json",), f"{_HERE}.json_ld")
+RDF_XML = Format("rdf-xml", (".rdf", ".owl", ".xml"), ("application/rdf+xml",), f"{_HERE}.rdf_xml")
 CSV = Format("csv", (".csv",), ("text/csv",), f"{_HERE}.csv")
 RDF_PATCH = Format(
     "rdf-patch", (".rdfp",), ("application/rdf-patch", "text/rdf-patch"), f"{_HERE}.rdf_patch"
@@ -61,24 +62,29 @@ AVRO = Format("avro", (), (), f"{_HERE}.rows.avro")
 PROTOBUF = Format("protobuf", (), (), f"{_HERE}.rows.protobuf")
 DEBEZIUM_AVRO = Format("debezium-avro", (), (), f"{_HERE}.rows.debezium_avro", tombstones=True)
 
-DOCUMENTS = (NTRIPLES, NQUADS, TURTLE, TRIG, JSON_LD, CSV, RDF_PATCH, PARQUET, DELTA)
+DOCUMENTS = (
+    *(NTRIPLES, NQUADS, TURTLE, TRIG, JSON_LD, RDF_XML),
+    *(CSV, RDF_PATCH, PARQUET, DELTA),
+)
 """Formats of documents of facts."""
 MESSAGES = (
-    *(JSON, JSON_LINES, NTRIPLES, NQUADS, RDF_PATCH, TURTLE, TRIG, JSON_LD),
+    *(JSON, JSON_LINES, NTRIPLES, NQUADS, RDF_PATCH, TURTLE, TRIG, JSON_LD, RDF_XML),
     *(JSON_ROWS, CSV, DEBEZIUM),
     *(AVRO, PROTOBUF, DEBEZIUM_AVRO),
 )
 """Formats of messages, in the order in which a batch of several is read."""
 _ALL = tuple(dict.fromkeys((*DOCUMENTS, *MESSAGES)))
-_COMPRESSED = (".gz", ".xz")
 
 
-def of_suffix(path: Path) -> Format | None:
-    """The format of a file by its name, or of a folder that is a Delta table."""
-    if (path / "_delta_log").is_dir():
-        return DELTA
-    suffix = (path.with_suffix("") if path.suffix in _COMPRESSED else path).suffix
+def of_suffix(path: PurePath) -> Format | None:
+    """The format of a file by its name; None if its suffix is that of none."""
+    suffix = (path.with_suffix("") if path.suffix in SUFFIXES else path).suffix.lower()
     return next((each for each in _ALL if suffix in each.suffixes), None)
+
+
+def is_table(path: Path) -> bool:
+    """Whether a folder is a Delta table."""
+    return (path / "_delta_log").is_dir()
 
 
 def of_name(name: str) -> Format:
@@ -102,46 +108,10 @@ def message_writer(format_: Format) -> Writer:
     return cast("Writer", import_module(format_.module).WRITER)
 
 
-def load(
-    path: str | Path,
-    dictionary: Dictionary,
-    *,
-    bad_lines: list[BadLine] | None = None,
-    header: bool = False,
-) -> Iterator[Facts]:
-    """Facts of a file in blocks; the file is never completely in memory.
-
-    Args:
-        path: A file with a known suffix.
-        dictionary: Encodes the terms; new ones are added.
-        bad_lines: See `Document`.
-        header: See `Document`.
-
-    Raises:
-        DataError: The suffix is unknown, the file cannot be read, or its content is malformed;
-            the message includes file and line.
-        EngineError: The dictionary is full.
-    """
-    format_ = of_suffix(Path(path))
-    if format_ not in DOCUMENTS:
-        known = ", ".join(suffix for each in DOCUMENTS for suffix in each.suffixes)
-        if Path(path).is_dir():
-            raise DataError(f"{path}: is a folder without a Delta table; name the files in it.")
-        raise DataError(
-            f"{path}: the suffix is not that of a known format; use {known},"
-            f" optionally followed by {' or '.join(_COMPRESSED)}."
-        )
-    document = Document(path, bad_lines=bad_lines, header=header)
-    yield from read_facts(format_, document, dictionary)
-
-
-def declared_prefixes(paths: Iterable[str | Path]) -> dict[str, str]:
-    """Prefixes that Turtle files declare before their first triple; the first file wins.
-
-    A file that cannot be read declares none; reading its facts reports why.
-    """
-    prefixes: dict[str, str] = {}
-    for path in map(Path, paths):
-        if of_suffix(path) is TURTLE:
-            prefixes = {**import_module(TURTLE.module).declared_prefixes(path), **prefixes}
-    return prefixes
+def declared_prefixes(path: Path) -> dict[str, str]:
+    """Prefixes that a file declares before its first triple; none if it cannot be read."""
+    format_ = of_suffix(path)
+    if format_ in {TURTLE, TRIG, RDF_XML}:
+        read = import_module(f"{_HERE}.reading.graphs.oxigraph").declared_prefixes
+        return cast("dict[str, str]", read(path, import_module(format_.module).SYNTAX))
+    return {}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import ConfigError, DataError
+from streamreasoner.io.files.documents import Reading
 from streamreasoner.pipeline.bootstrap.sources import blocks_of
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def read_sources(
         DataError: A source cannot be read, or does not fit the program.
     """
     paths = [Path(source.name) for source in request.sources]
-    blocks = blocks_of(paths, program, header=request.header, timed=request.ts is not None)
+    how = Reading(header=request.header, base=request.base or None)
+    blocks = blocks_of(paths, program, how, timed=request.ts is not None)
     digests, facts = pieces.write(blocks, request.facts_per_epoch, max_term_bytes)
     if not facts:
         pieces.delete()

@@ -52,6 +52,7 @@ class Request(msgspec.Struct, frozen=True):
         topic: The input topic that counts as having asserted the facts; empty for none.
         publish: Whether changes are published.
         header: Whether CSV files begin with a header line.
+        base: What relative IRIs are resolved against; empty for the address of each file.
     """
 
     sources: tuple[Source, ...]
@@ -61,6 +62,7 @@ class Request(msgspec.Struct, frozen=True):
     topic: str = ""
     publish: bool = True
     header: bool = False
+    base: str = ""
 
 
 class Bootstrap(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ import numpy as np
 
 from streamreasoner.api.updates import check_asserted, check_predicate
 from streamreasoner.errors import DataError, StateError
-from streamreasoner.io.formats.registry import load
+from streamreasoner.io.files.documents import Reading, expanded, load
 from streamreasoner.pipeline.bootstrap.pieces import Block
 from streamreasoner.pipeline.bootstrap.record import Source
 from streamreasoner.plan.lower.lowering import lower
@@ -32,23 +32,24 @@ _MOST_TERMS = 1 << 25
 
 
 def identify(paths: Sequence[Path]) -> tuple[Source, ...]:
-    """The sources as they are now.
+    """The sources as they are now; for a folder of files, these.
 
     Raises:
         DataError: A file cannot be read.
     """
-    return tuple(map(_identified, paths))
+    files = (file for path in paths for file in ([path] if _is_state(path) else expanded(path)))
+    return tuple(map(_identified, files))
 
 
 def blocks_of(
-    paths: Sequence[Path], program: CheckedProgram, *, header: bool, timed: bool
+    paths: Sequence[Path], program: CheckedProgram, how: Reading, *, timed: bool
 ) -> Iterator[Block]:
     """The facts of sources, one after the other.
 
     Args:
         paths: The sources.
         program: Has their predicates.
-        header: Whether CSV files begin with a header line.
+        how: How files are read.
         timed: Whether facts have an event time, which those that expire need.
 
     Raises:
@@ -59,7 +60,7 @@ def blocks_of(
     for path in paths:
         if len(dictionary) > _MOST_TERMS:
             dictionary = Dictionary()
-        found = _of_state(path) if _is_state(path) else _of_file(path, dictionary, header=header)
+        found = _of_state(path) if _is_state(path) else _of_file(path, dictionary, how)
         for block in found:
             where = f"{path}: "
             check_predicate(block.predicate, block.args.shape[1], program, where)
@@ -72,8 +73,8 @@ def blocks_of(
             yield block
 
 
-def _of_file(path: Path, dictionary: Dictionary, *, header: bool) -> Iterator[Block]:
-    for facts in load(path, dictionary, header=header):
+def _of_file(path: Path, dictionary: Dictionary, how: Reading) -> Iterator[Block]:
+    for facts in load(path, dictionary, how):
         yield Block(facts.predicate, facts.args, facts.diff, dictionary, str(path))
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streamreasoner.errors import DataError
-from streamreasoner.io.formats.registry import load
+from streamreasoner.io.files.documents import load
 from streamreasoner.rdf.dictionary import Dictionary
 
 NODES = st.sampled_from(["<http://e/a>", "_:b", "<http://e/é>"])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from streamreasoner.errors import DataError
+from streamreasoner.io.files.documents import Reading, load
 from streamreasoner.io.formats.csv import cell_term
-from streamreasoner.io.formats.registry import load
 from streamreasoner.rdf.dictionary import Dictionary
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -58,7 +58,7 @@ def test_bad_lines_can_be_collected(tmp_path):
     for suffix in ("nt", "nq"):
         path = write(tmp_path / f"a.{suffix}", good + bad + good + bad)
         lines = []
-        blocks = list(load(path, Dictionary(), bad_lines=lines))
+        blocks = list(load(path, Dictionary(), Reading(bad_lines=lines)))
 
         assert [line.line for line in lines] == [2, 4]
         assert sum(len(block.args) for block in blocks) == 2
@@ -80,11 +80,10 @@ def test_turtle(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("<a:s> <a:p> <a:o> .\n<a:s> <a:p> .\n", r"a\.ttl:2: "),
-        ("<s> <a:p> <a:o> .\n", r"a\.ttl:1: .*scheme"),
+        ("<a:s> <a:p> <a:o> .\n<a:s> <a:p> .\n", r"a\.ttl:2:13: "),
         (
             "<a:s> <a:p> <<( <a:s> <a:p> <a:o> )>> .\n",
-            r"a\.ttl: triple 1 of the file is not RDF 1\.1",
+            r"a\.ttl: triple 1 of the file is not RDF 1\.1: .*triple term",
         ),
     ],
 )
@@ -138,7 +137,7 @@ def test_cells(cell, term):
         ("quad.csv", "<a:s>,<a:p>,1,_:g\n<a:s>,<a:p>,1,g\n", r"quad\.csv:2: .* its graph an"),
         ("quad.csv", "<a:s>,_:p,1,_:g\n", r"quad\.csv:1: the subject of a quad"),
         ("a.nq", '<a:s> <a:p> <a:o> "g" .\n', r"a\.nq:1: At character 19 the graph, an"),
-        ("a.rdf", "<rdf/>", r"a\.rdf: the suffix is not that of a known format; use \.nt"),
+        ("a.rdfs", "<rdf/>", r"a\.rdfs: the suffix is not that of a known format\. Known are \.nt"),
         ("a.csv.gz", "not packed", r"a\.csv\.gz: cannot be read"),
         ("a.ttl.gz", "not packed", r"a\.ttl\.gz: cannot be read"),
     ],

@@ -194,6 +194,15 @@ GOOD = {
         of_type("json-ld"),
         {("triple", (A, B, "_:message-in-2-0-1")): 1, ("triple", ("_:message-in-2-0-1", B, C)): 1},
     ),
+    "RDF/XML": (
+        (
+            '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
+            '<rdf:Description rdf:about="http://e/a"><e:b><rdf:Description/></e:b>'
+            '<e:b rdf:nodeID="ab"/></rdf:Description></rdf:RDF>'
+        ),
+        of_type("rdf-xml"),
+        {("triple", (A, B, "_:message-in-2-0-1")): 1, ("triple", (A, B, "_:ab")): 1},
+    ),
 }
 ROW = {"id": "a", "floor": 3, "page": "http://e/p?x=1#y z", "size": [1, 2]}
 EMPTY = {"id": "b /ü成,", "floor": None, "page": None, "size": None}
@@ -435,13 +444,13 @@ BAD = {
         f"{A} {B}",
         of_type("turtle"),
         Reason.MALFORMED_DOCUMENT,
-        "Parser error at line 1",
+        "Line 1, column ",
     ),
     "a remote context": (
         '{"@context": "http://e/c", "http://e/b": 1}',
         of_type("json-ld"),
         Reason.MALFORMED_DOCUMENT,
-        "No LoadDocumentCallback",
+        "The context 'http://e/c' is not in the document",
     ),
     "no value": (None, of_type("json-rows"), Reason.EMPTY_VALUE, "The message has no value"),
     "an empty value": ("", of_type("debezium"), Reason.EMPTY_VALUE, "The message has no value"),

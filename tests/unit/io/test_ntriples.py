@@ -68,7 +68,7 @@ REFUSED = [
     b"<http://a/s> _:p <http://a/o> .",
     b'<http://a/s> "p" <http://a/o> .',
     b"a <http://a/p> <http://a/o> .",
-    b"\xef\xbb\xbf" + S + b"<http://a/o> .",
+    b" \xef\xbb\xbf" + S + b"<http://a/o> .",
     S + b"<o> .",
     S + b"<> .",
     S + b"<http://a/o .",

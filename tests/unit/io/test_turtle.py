@@ -7,9 +7,9 @@ import rdflib
 
 from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.errors import DataError
-from streamreasoner.io.formats import turtle
-from streamreasoner.io.formats.reading import oxigraph
+from streamreasoner.io.formats import registry, turtle
 from streamreasoner.io.formats.reading.document import Document
+from streamreasoner.io.formats.reading.graphs import oxigraph
 from streamreasoner.rdf.dictionary import Dictionary
 
 TEXT = """
@@ -49,7 +49,7 @@ def test_it_reads_what_rdflib_reads(monkeypatch):
 
 def test_a_mistake_is_named_with_its_line():
     """What precedes it may be returned; the error is not hidden."""
-    with pytest.raises(DataError, match=r"^facts\.ttl:3: "):
+    with pytest.raises(DataError, match=r"^facts\.ttl:3:\d+: "):
         read("@prefix a: <http://a/> .\na:x a:p a:y .\na:x a:p .\n")
 
 
@@ -57,7 +57,7 @@ def test_prefixes_before_the_first_triple_are_declared(tmp_path):
     """Later ones are not read, and a file that is not Turtle declares none."""
     path = tmp_path / "facts.ttl"
     path.write_text(TEXT)
-    assert turtle.declared_prefixes(path) == {"a": "http://a/"}
+    assert registry.declared_prefixes(path) == {"a": "http://a/"}
 
     path.write_text("no turtle")
-    assert turtle.declared_prefixes(path) == {}
+    assert registry.declared_prefixes(path) == {}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import lzma
-import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.errors import DataError
+from streamreasoner.io.formats.reading.compression import ERRORS, opened_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,35 +25,41 @@ class Document:
     """A document of facts, and how to read it.
 
     Attributes:
-        source: Its path (plain, .gz or .xz), or its bytes.
+        source: Its path, compressed or not, or its bytes.
         name: Its name in errors if the source is not a path.
         bad_lines: Collects bad lines of N-Triples and N-Quads; when None, the first one raises.
             Turtle and CSV always raise, because what follows an error cannot be trusted.
         header: Whether the first record of CSV is a header, not a fact.
+        base: The IRI that relative ones are resolved against; None for the address of the file,
+            of which bytes have none.
     """
 
     source: Source
     name: str = "<input>"
     bad_lines: list[BadLine] | None = None
     header: bool = False
+    base: str | None = None
+
+    @property
+    def base_iri(self) -> str | None:
+        """What relative IRIs are resolved against; None if they are refused."""
+        if self.base is None and isinstance(self.source, str | Path):
+            return Path(self.source).absolute().as_uri()
+        return self.base
 
 
-def open_bytes(path: Path) -> io.FileIO | gzip.GzipFile | lzma.LZMAFile:
-    """Open a file for reading bytes, decompressed if its name ends in .gz or .xz.
+def open_bytes(path: Path) -> io.RawIOBase:
+    """Open a file for reading bytes, decompressed as its suffix says.
 
     Raises:
         DataError: It does not exist or cannot be opened.
     """
     try:
-        match path.suffix:
-            case ".gz":
-                return gzip.open(path, "rb")
-            case ".xz":
-                return lzma.open(path, "rb")
-            case _:
-                return path.open("rb", buffering=0)
+        return opened_file(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be opened ({error.strerror or error}).") from None
+    except EOFError as error:
+        raise DataError(f"{path}: cannot be read ({error}).") from None
 
 
 def opened(source: Source, name: str) -> tuple[io.RawIOBase, str]:
@@ -65,8 +69,7 @@ def opened(source: Source, name: str) -> tuple[io.RawIOBase, str]:
         DataError: It is a file that cannot be opened.
     """
     if isinstance(source, str | Path):
-        # Decompressors have all of its methods that readers call.
-        return cast("io.RawIOBase", open_bytes(Path(source))), str(Path(source))
+        return open_bytes(Path(source)), str(Path(source))
     return ChunkStream(iter(source)), name
 
 
@@ -75,7 +78,7 @@ def reading(name: str) -> Iterator[None]:
     """Report what goes wrong when bytes are read or decompressed."""
     try:
         yield
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+    except ERRORS as error:
         raise DataError(f"{name}: cannot be read ({error}).") from None
 
 

@@ -30,6 +30,9 @@ _OBJECT = re.compile(
 _GRAPH = re.compile(rf"{_IRI}|{_LAST_LABEL}")
 _END = re.compile(r"\.[ \t]*(?:#.*)?", re.DOTALL)
 
+_LITERAL = re.compile(_STRING)
+_OTHER = re.compile(r"[^ \t.]+")
+
 _TRIPLE = (
     (_SUBJECT, "subject", "an <IRI> or a _:blankNode"),
     (_PREDICATE, "predicate", "an <IRI>"),
@@ -101,11 +104,36 @@ def _terms(text: str) -> tuple[tuple[str, ...], int]:
     terms: tuple[str, ...] = ()
     for pattern, role, allowed in _TRIPLE:
         match = pattern.match(text, position)
-        if match is None:
-            raise DataError(f"At character {position + 1} the {role} is missing: {allowed}.")
+        if match is None or match[0].startswith("<<"):
+            raise DataError(
+                f"At character {position + 1} {_missing(text, position, role, allowed)}"
+            )
         terms += (_term(match[0], role, position),)
         position = _skip_blanks(text, match.end())
     return terms, position
+
+
+def _missing(text: str, position: int, role: str, allowed: str) -> str:
+    """What there is where a term should be."""
+    found = f"the {role} is missing: {allowed}"
+    if text.startswith("<<", position):
+        found = "a triple term begins, which is of RDF 1.2; RDF 1.1 is read"
+    elif text.startswith('"', position) and _LITERAL.match(text, position) is None:
+        found = "a literal begins that has no closing quotation mark"
+    elif text.startswith('"', position):
+        found = f"there is a literal, but the {role} is {allowed}"
+    elif text.startswith("<", position) and ">" not in text[position:]:
+        found = "an IRI begins that has no closing '>'"
+    elif text.startswith("_:", position):
+        found = f"there is a blank node, but the {role} is {allowed}"
+    elif text.startswith("'", position):
+        found = 'a literal begins with a single quotation mark; write it in double ones, "…"'
+    elif other := _OTHER.match(text, position):
+        found = (
+            f"{other[0][:100]!r} is not a term, such as {allowed}. Abbreviations are of Turtle: use"
+            " the suffix .ttl for it, or the content type text/turtle"
+        )
+    return f"{found}."
 
 
 def _term(text: str, role: str, position: int) -> str:
@@ -116,11 +144,18 @@ def _term(text: str, role: str, position: int) -> str:
         raise DataError(f"The {role} at character {position + 1}: {error}") from None
 
 
-_node = lru_cache(_CACHED_NODES)(canonical)
+@lru_cache(_CACHED_NODES)
+def _node(text: str) -> str:
+    """An IRI or a blank node, whose label has no colon (errata of RDF 1.1 N-Triples)."""
+    if text.startswith("_:") and ":" in text[2:]:
+        raise TermError(f"The label of {text[:100]} has a colon; use other characters.")
+    return canonical(text)
 
 
 def _check_end(text: str, position: int, message: str) -> None:
     if not text.startswith(".", position):
+        if text.startswith("^^", position):
+            message = "a datatype begins that is not an <IRI>"
         raise DataError(f"At character {position + 1} {message}.")
     if _END.fullmatch(text, position) is None:
         raise DataError(f"After the dot at character {position + 1} only a comment may follow.")

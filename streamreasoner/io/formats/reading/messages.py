@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from codecs import BOM_UTF8
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamreasoner.config_values import KEY_BASE
 from streamreasoner.io.formats.records.record import NO_SCHEMAS
+from streamreasoner.rdf.iris import is_absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,20 +32,23 @@ class Messages:
         rows: Their rows in the whole batch, ascending, int64 of shape (n,).
         mappings: The facts of the rows of tables.
         schemas: Where the schemas of records are.
+        bases: What relative IRIs in the messages of a topic are resolved against, or `KEY_BASE`.
     """
 
     batch: pa.Table
     rows: NDArray[np.int64]
     mappings: Sequence[RowMapping] = ()
     schemas: Schemas = NO_SCHEMAS
+    bases: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def values(self) -> list[bytes]:
-        """The value of each."""
+        """The value of each, without a byte order mark."""
         values: list[bytes] = self.batch.column("value").to_pylist()
-        return values
+        # A format with tombstones has None too.
+        return [value and value.removeprefix(BOM_UTF8) for value in values]
 
     def text(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
         """The bytes of all values, and where in them each starts and ends, int64 of shape (n,)."""
@@ -52,6 +58,14 @@ class Messages:
             offsets, dtype=np.int64, count=len(column) + 1, offset=8 * column.offset
         )
         return np.frombuffer(data, dtype=np.uint8), bounds[:-1], bounds[1:]
+
+    def base(self, number: int) -> str | None:
+        """What relative IRIs in a message are resolved against; None if they are mistakes."""
+        base = self.bases.get(self.batch.column("topic")[number].as_py()) if self.bases else None
+        if base != KEY_BASE:
+            return base
+        key = (self.batch.column("key")[number].as_py() or b"").decode("utf-8", "replace")
+        return key if is_absolute(key) else None
 
     def place(self, number: int) -> str:
         """Where in the cluster a message is, as `topic-partition-offset`."""

@@ -7,6 +7,7 @@ order, to the exact path of their format.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -212,10 +213,12 @@ class Scan:
             self._begun = text
         start = int(cursor[line_scanner.OFFSET])
         line = data[start : _line_end(data, start, end)].tobytes()
+        is_first = cursor[line_scanner.LINES] == 0
         cursor[line_scanner.OFFSET] = start + len(line) + 1
         cursor[line_scanner.LINES] += 1
         try:
-            kept, rows = self._syntax.read(line, int(cursor[line_scanner.ROWS]))
+            whole = line.removeprefix(BOM_UTF8) if is_first else line
+            kept, rows = self._syntax.read(whole, int(cursor[line_scanner.ROWS]))
         except DataError as error:
             if not self._tell(Mistake(text, int(cursor[line_scanner.LINES]), str(error))):
                 cursor[line_scanner.OFFSET] = end

@@ -1,0 +1,1 @@
+"""Files of facts: what a path names. Invariant: each document is read by its format alone."""

@@ -1,0 +1,1 @@
+"""Graphs in Turtle, TriG, JSON-LD and RDF/XML, through pyoxigraph."""

@@ -1,0 +1,280 @@
+"""Turtle, TriG, JSON-LD and RDF/XML through pyoxigraph. Invariant: no network access.
+
+The label of a blank node is kept as it is written. A node without a label gets one: a random one in
+a document; in a message one made of its place in the cluster, so that a replay gives the same node.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from codecs import BOM_UTF8
+from contextlib import suppress
+from itertools import chain, islice
+from typing import IO, TYPE_CHECKING, cast
+
+import numpy as np
+import pyarrow as pa
+import pyoxigraph
+
+from streamreasoner.errors import DataError, TermError
+from streamreasoner.io.formats.reading.diff_header import diff_headers
+from streamreasoner.io.formats.reading.document import ChunkStream, open_bytes, opened, reading
+from streamreasoner.io.formats.reading.format import Facts, UpdateRows
+from streamreasoner.io.formats.reading.graphs import json_ld_text, mistakes
+from streamreasoner.io.formats.reading.graphs.mistakes import MalformedError
+from streamreasoner.io.formats.reading.graphs.xml import MalformedXmlError, PlainXml
+from streamreasoner.io.formats.reading.timestamps import EventTimes
+from streamreasoner.io.formats.rejected import Reason, RejectedError
+from streamreasoner.lang.ast import bracketed
+from streamreasoner.lang.printer import PREFIX_NAME
+from streamreasoner.rdf import nesting
+from streamreasoner.rdf.terms import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from streamreasoner.io.formats.reading.document import Document
+    from streamreasoner.io.formats.reading.messages import Messages
+    from streamreasoner.io.formats.rejected import Rejections
+    from streamreasoner.rdf.dictionary import Dictionary
+
+TRIPLE_PART = "Triple"
+"""What the parts of such messages are called."""
+NO_BASE = "relative-iri-without-base:"
+"""The scheme of what JSON-LD without a base is read against: pyoxigraph drops relative IRIs."""
+_BATCH = 1 << 16
+_READ_BYTES = 1 << 16
+_LIKE_RANDOM = re.compile(rb"""(?:_:|nodeID\s*=\s*["'])([0-9a-f]+)""")
+"""A label such as pyoxigraph makes for a node without one, in Turtle, JSON-LD or RDF/XML."""
+_RANDOM = re.compile(r"_:([0-9a-f]+)")
+
+
+def read_document(
+    document: Document, dictionary: Dictionary, syntax: pyoxigraph.RdfFormat
+) -> Iterator[Facts]:
+    """Triples and quads of a document; see `FactReader`."""
+    count = 0
+    stream, name = opened(document.source, document.name)
+    with stream, reading(name):
+        try:
+            parser = parse(stream, syntax, document.base_iri, name)
+            while quads := list(islice(parser, _BATCH)):
+                for arity, numbered in _by_arity(quads).items():
+                    terms = [str(term) for _, terms in numbered for term in terms]
+                    ids = dictionary.encode_validated(pa.array(terms, type=pa.large_string()))
+                    bad = np.flatnonzero(ids < 0)
+                    if len(bad):
+                        row, column = divmod(int(bad[0]), arity)
+                        number, of_row = numbered[row]
+                        reason = _reason(_text(of_row[column]))
+                        raise DataError(
+                            f"{name}: triple {count + number} of the file is not RDF 1.1: {reason}"
+                        )
+                    yield Facts(bracketed(arity), ids.reshape(-1, arity))
+                count += len(quads)
+        except MalformedError as error:
+            advice = mistakes.FILE_BASE if error.is_relative else ""
+            raise DataError(f"{name}{error.after_name}: {error.reason}{advice}") from None
+
+
+def read_values(
+    messages: Messages,
+    dictionary: Dictionary,
+    rejected: Rejections,
+    syntax: pyoxigraph.RdfFormat,
+) -> Iterator[UpdateRows]:
+    """The set of triples and quads of each message, as its `diff` header says."""
+    del dictionary
+    diff = diff_headers(messages, rejected)
+    groups: dict[int, list[tuple[int, int, tuple[str, ...]]]] = {}
+    for number, value in enumerate(messages.values()):
+        try:
+            quads = dict.fromkeys(parse(value, syntax, messages.base(number)))
+        except MalformedError as error:
+            advice = mistakes.MESSAGE_BASE if error.is_relative else ""
+            detail = f"{error.sentence_place}{error.reason}{advice}"
+            error_ = RejectedError(Reason.MALFORMED_DOCUMENT, detail)
+            rejected.setdefault(int(messages.rows[number]), error_)
+            continue
+        text = _Labelled(value, messages, number)
+        for arity, numbered in _by_arity(quads).items():
+            groups.setdefault(arity, []).extend(
+                (number, place, tuple(map(text, terms))) for place, terms in numbered
+            )
+    for arity, updates in sorted(groups.items()):
+        numbers = np.array([number for number, _, _ in updates])
+        yield UpdateRows(
+            bracketed(arity),
+            messages.rows[numbers],
+            [*zip(*(terms for _, _, terms in updates), strict=True)],
+            diff[numbers],
+            EventTimes.of([None] * len(updates)),
+            TRIPLE_PART,
+            np.array([place for _, place, _ in updates], dtype=np.int32),
+        )
+
+
+def parse(
+    source: bytes | io.RawIOBase,
+    syntax: pyoxigraph.RdfFormat,
+    base: str | None,
+    name: str = "<input>",
+) -> Iterator[pyoxigraph.Quad]:
+    """The quads of a text.
+
+    Args:
+        source: The text, or a stream of it.
+        syntax: Its format.
+        base: What relative IRIs are resolved against; without one they are mistakes.
+        name: The name of the stream in errors.
+
+    Raises:
+        MalformedError: The text has a mistake.
+        DataError: The stream is nested too deeply, which is noticed while it is read.
+    """
+    if syntax == pyoxigraph.RdfFormat.JSON_LD:
+        yield from _json_ld(source if isinstance(source, bytes) else source.readall(), base)
+    elif syntax == pyoxigraph.RdfFormat.RDF_XML:
+        yield from _rdf_xml(io.BytesIO(source) if isinstance(source, bytes) else source, base)
+    else:
+        try:
+            yield from turtle_parser(source, syntax, base, name)
+        except SyntaxError as error:
+            raise mistakes.of_parser(error) from None
+
+
+def turtle_parser(
+    source: bytes | io.RawIOBase,
+    syntax: pyoxigraph.RdfFormat,
+    base: str | None,
+    name: str = "<input>",
+) -> pyoxigraph.QuadParser:
+    """The quads of Turtle or TriG; see `parse`. A mistake is a SyntaxError."""
+    tokens = nesting.TRIPLE_TERMS
+    if not isinstance(source, bytes):
+        source = nesting.Shallow(_unmarked(source), tokens, name)
+    elif nesting.Nesting(tokens).is_too_deep(source):
+        raise MalformedError(f"It cannot be read: {nesting.TOO_DEEP}.")
+    return pyoxigraph.parse(cast("IO[bytes]", source), format=syntax, base_iri=base)
+
+
+def _unmarked(stream: io.RawIOBase) -> io.RawIOBase:
+    """A stream without a byte order mark."""
+    head = b""
+    while len(head) < len(BOM_UTF8) and (more := stream.read(len(BOM_UTF8) - len(head))):
+        head += more
+    rest = iter(lambda: stream.read(_READ_BYTES), b"")
+    return ChunkStream(chain([head.removeprefix(BOM_UTF8)], rest))
+
+
+def declared_prefixes(path: Path, syntax: pyoxigraph.RdfFormat) -> dict[str, str]:
+    """Prefixes that a file declares before its first triple; none if it cannot be read."""
+    wrong = (SyntaxError, MalformedError, MalformedXmlError, DataError)
+    with suppress(*wrong), open_bytes(path) as stream, reading(str(path)):
+        base = path.absolute().as_uri()
+        if syntax == pyoxigraph.RdfFormat.RDF_XML:
+            parser = rdf_xml_parser(PlainXml(stream), base)
+        else:
+            parser = turtle_parser(stream, syntax, base)
+        next(parser, None)
+        return {k: v for k, v in parser.prefixes.items() if PREFIX_NAME.fullmatch(k)}
+    return {}
+
+
+def _json_ld(text: bytes, base: str | None) -> Iterator[pyoxigraph.Quad]:
+    if nesting.Nesting(nesting.JSON).is_too_deep(text):
+        raise MalformedError(f"It cannot be read: {nesting.TOO_DEEP}.")
+    prepared = json_ld_text.prepared(text)
+    syntax = pyoxigraph.RdfFormat.JSON_LD
+    try:
+        parser = pyoxigraph.parse(prepared.text, format=syntax, base_iri=base or f"{NO_BASE}//x/")
+        for quad in parser:
+            if base is None:
+                _check_absolute(quad)
+            yield _with_integers(quad, prepared) if prepared.meant else quad
+    except SyntaxError as error:
+        raise mistakes.of_parser(error, json_ld_text.remote_context(text)) from None
+
+
+def _check_absolute(quad: pyoxigraph.Quad) -> None:
+    for term in (*quad.triple, quad.graph_name):
+        iri = term.datatype if isinstance(term, pyoxigraph.Literal) else term
+        if isinstance(iri, pyoxigraph.NamedNode) and iri.value.startswith(NO_BASE):
+            relative = iri.value.removeprefix(f"{NO_BASE}//x/").removeprefix(NO_BASE)
+            raise mistakes.relative_iri(relative)
+
+
+def _with_integers(quad: pyoxigraph.Quad, prepared: json_ld_text.JsonLdText) -> pyoxigraph.Quad:
+    literal = quad.object
+    if not isinstance(literal, pyoxigraph.Literal) or literal.language is not None:
+        return quad
+    meant = prepared.lexical(literal.value, literal.datatype.value)
+    if meant == literal.value:
+        return quad
+    of_meant = pyoxigraph.Literal(meant, datatype=literal.datatype)
+    return pyoxigraph.Quad(quad.subject, quad.predicate, of_meant, quad.graph_name)
+
+
+def _rdf_xml(stream: io.RawIOBase | io.BytesIO, base: str | None) -> Iterator[pyoxigraph.Quad]:
+    xml = PlainXml(cast("io.RawIOBase", stream))
+    try:
+        yield from rdf_xml_parser(xml, base)
+    except MalformedXmlError as error:
+        raise MalformedError(error.reason, *error.place) from None
+    except SyntaxError as error:
+        raise mistakes.of_parser(error, place=xml.place) from None
+
+
+def rdf_xml_parser(xml: PlainXml, base: str | None) -> pyoxigraph.QuadParser:
+    """The triples of RDF/XML; see `parse`. A mistake is a SyntaxError or MalformedXmlError."""
+    syntax = pyoxigraph.RdfFormat.RDF_XML
+    return pyoxigraph.parse(cast("IO[bytes]", xml), format=syntax, base_iri=base)
+
+
+class _Labelled:
+    """The text of the terms of a message."""
+
+    def __init__(self, value: bytes, messages: Messages, number: int) -> None:
+        self._written = frozenset(_LIKE_RANDOM.findall(value))
+        self._messages = messages
+        self._number = number
+        self._labels: dict[str, str] = {}
+
+    def __call__(self, term: object) -> str:
+        text = _text(term)
+        if not isinstance(term, pyoxigraph.BlankNode):
+            return text
+        if term.value.encode() in self._written or not _RANDOM.fullmatch(text):
+            return text
+        if text not in self._labels:
+            place = self._messages.place(self._number)
+            self._labels[text] = f"_:message-{place}-{len(self._labels) + 1}"
+        return self._labels[text]
+
+
+def _by_arity(
+    quads: Iterable[pyoxigraph.Quad],
+) -> dict[int, list[tuple[int, tuple[object, ...]]]]:
+    """The terms of triples and of quads, with the number of each, from 1."""
+    groups: dict[int, list[tuple[int, tuple[object, ...]]]] = {}
+    for number, quad in enumerate(quads, start=1):
+        terms: tuple[object, ...] = (quad.subject, quad.predicate, quad.object)
+        if not isinstance(quad.graph_name, pyoxigraph.DefaultGraph):
+            terms += (quad.graph_name,)
+        groups.setdefault(len(terms), []).append((number, terms))
+    return groups
+
+
+def _text(term: object) -> str:
+    """A term as N-Triples writes it."""
+    return f"<<( {term} )>>" if isinstance(term, pyoxigraph.Triple) else str(term)
+
+
+def _reason(text: str) -> str:
+    try:
+        canonical(text)
+    except TermError as error:
+        return str(error)
+    raise AssertionError(f"{text!r} was rejected by the dictionary but is a term")
