@@ -530,13 +530,16 @@ class Reasoner:
         )
         return found.with_prefixes(names)
 
-    def query(self, text: str, *, limits: QueryLimits | None = None) -> Answer | bool:
+    def query(
+        self, text: str, *, base: str = "", limits: QueryLimits | None = None
+    ) -> Answer | bool:
         """The answer of a query in SPARQL 1.1 on the present facts.
 
         Triples are the default graph, and quads the named graphs.
 
         Args:
             text: The query.
+            base: The IRI that relative ones are resolved against, before any BASE.
             limits: What it may use; by default as much as there is.
 
         Returns:
@@ -544,6 +547,7 @@ class Reasoner:
 
         Raises:
             ProgramError: It is not SPARQL 1.1; the message says where.
+            TermError: The base is not an absolute IRI.
             QueryError: It asks for what is not supported, or exceeds a limit.
         """
         from streamreasoner.api.answers import Answer  # noqa: PLC0415 - most processes ask nothing
@@ -553,7 +557,7 @@ class Reasoner:
 
         with self._turn:
             facts, prefixes = self.facts_of_epoch(), common_prefixes(self.program.programs)
-        answer = evaluate(text, facts, limits or QueryLimits())
+        answer = evaluate(text, facts, limits or QueryLimits(), base=base)
         return answer.holds if isinstance(answer, Truth) else Answer(answer, prefixes)
 
     @in_turn

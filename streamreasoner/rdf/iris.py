@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from streamreasoner.errors import TermError
+from streamreasoner.rdf.terms import parse
 
 # RFC 3986, appendix B: scheme, authority, path, query and fragment.
 _PARTS = re.compile(
@@ -21,6 +22,13 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 def is_absolute(reference: str) -> bool:
     """Whether a reference begins with a scheme, so that it needs no base."""
     return _SCHEME.match(reference) is not None
+
+
+def check_base(base: str) -> None:
+    """Raise a TermError if a base is not an absolute IRI."""
+    if not is_absolute(base):
+        raise TermError(f"The base '{base}' is relative; use an IRI with a scheme.")
+    parse(f"<{base}>")
 
 
 def resolve(reference: str, base: str) -> str:
@@ -38,7 +46,7 @@ def resolve(reference: str, base: str) -> str:
         return reference
     scheme, base_authority, base_path, base_query, _ = _parts(base)
     if scheme is None:
-        raise TermError(f"The base '{base}' is relative; use an IRI with a scheme.")
+        check_base(base)
     _, authority, path, query, fragment = _parts(reference)
     if authority is None and ":" in path.partition("/")[0]:
         raise TermError(

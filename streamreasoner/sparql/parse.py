@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamreasoner.rdf.iris import check_base
 from streamreasoner.sparql.algebra import Query
 from streamreasoner.sparql.reading import grammar
 from streamreasoner.sparql.reading.reader import Reader
@@ -25,9 +26,10 @@ def parse_query(text: str, source: str = "<query>", base: str = "") -> Query:
 
     Raises:
         ProgramError: It is not SPARQL 1.1, or has what the reader does not take; with its place.
+        TermError: The base is not an absolute IRI.
     """
     given = Source(text, source)
-    found = grammar.read(given, Reader(given, base))
+    found = _read(given, base)
     if isinstance(found, Query):
         return found
     if found.operations:
@@ -46,9 +48,17 @@ def parse_update(text: str, source: str = "<update>", base: str = "") -> Update:
 
     Raises:
         ProgramError: It is not SPARQL 1.1 Update; with its place.
+        TermError: The base is not an absolute IRI.
     """
     given = Source(text, source)
-    found = grammar.read(given, Reader(given, base))
+    found = _read(given, base)
     if isinstance(found, Update):
         return found
     raise given.refusal(_QUERY, found.select.span, _QUERY_HINT)
+
+
+def _read(source: Source, base: str) -> Query | Update:
+    if base:
+        check_base(base)
+    found: Query | Update = grammar.read(source, Reader(source, base))
+    return found

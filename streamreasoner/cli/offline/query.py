@@ -49,6 +49,9 @@ def query(
     at: Annotated[
         str | None, typer.Option(help=f"Of a state, the end of {MOMENT_HELP}; default: the last.")
     ] = None,
+    base: Annotated[
+        str, typer.Option(help="The IRI that relative ones are resolved against, before any BASE.")
+    ] = "",
     form: Annotated[
         Form | None,
         typer.Option(
@@ -63,9 +66,9 @@ def query(
         raise DataError("Say what to ask: rules with files of facts, --state or --config.")
     text = sys.stdin.read() if str(file) == "-" else _read(file)
     if rules is not None:
-        answer, names = _of_files(text, file, rules, facts or [])
+        answer, names = _of_files(text, file, base, rules, facts or [])
     else:
-        answer, names = _of_state(text, file, state or _tables(config), at)
+        answer, names = _of_state(text, file, base, state or _tables(config), at)
     _write(answer, names, form)
 
 
@@ -102,7 +105,7 @@ def _tables(config: Path | None) -> Path:
 
 
 def _of_files(
-    text: str, file: Path, rules: str, facts: list[Path]
+    text: str, file: Path, base: str, rules: str, facts: list[Path]
 ) -> tuple[Answer, Mapping[str, str]]:
     """The answer, and the prefixes of the program."""
     from streamreasoner.api.reasoner import Reasoner
@@ -110,15 +113,15 @@ def _of_files(
     from streamreasoner.query.sparql.evaluate import evaluate
     from streamreasoner.sparql.parse import parse_query
 
-    parse_query(text, str(file))  # before the files are read
+    parse_query(text, str(file), base)  # before the files are read
     reasoner = Reasoner.from_rules(rules)
     reasoner.load(*facts)
-    answer = evaluate(text, reasoner.facts_of_epoch(), source=str(file))
+    answer = evaluate(text, reasoner.facts_of_epoch(), source=str(file), base=base)
     return answer, prefixes(reasoner.program)
 
 
 def _of_state(
-    text: str, file: Path, tables: Path, at: str | None
+    text: str, file: Path, base: str, tables: Path, at: str | None
 ) -> tuple[Answer, Mapping[str, str]]:
     """The answer, and the prefixes of the program in effect."""
     from streamreasoner.cli.operation.moments import epoch_of
@@ -130,6 +133,6 @@ def _of_state(
 
     epoch = None if at is None else epoch_of(Past(tables), at)
     with Replica.open(tables, epoch).snapshot() as snapshot:
-        answer = evaluate(text, facts_of_snapshot(snapshot), source=str(file))
+        answer = evaluate(text, facts_of_snapshot(snapshot), source=str(file), base=base)
         print(f"At the end of epoch {snapshot.epoch}.", file=sys.stderr)
         return answer, prefixes(snapshot.program.checked)

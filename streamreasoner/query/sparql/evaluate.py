@@ -37,7 +37,9 @@ def evaluate(
     facts: FactsOfEpoch,
     limits: QueryLimits = NO_LIMITS,
     source: str = "<query>",
+    *,
     graphs: GraphNames = NO_GRAPHS,
+    base: str = "",
 ) -> Answer:
     """The answer of a query in SPARQL 1.1.
 
@@ -47,13 +49,15 @@ def evaluate(
         limits: What it may use.
         source: Name of the text in diagnostics.
         graphs: What it is asked of, in place of its FROM and FROM NAMED.
+        base: The IRI that relative ones are resolved against, before any BASE.
 
     Raises:
         ProgramError: It is not SPARQL 1.1; the message says where.
+        TermError: The base is not an absolute IRI.
         QueryError: It asks for what is not supported.
         LimitError: It exceeds a limit.
     """
-    query = parse_query(text, source)
+    query = parse_query(text, source, base)
     if query.windows:
         raise QueryError(
             "A query about windows is a continuous one: add it with `streamreasoner rules add` or "

@@ -33,6 +33,15 @@ def test_a_query_reads_what_rules_derive(reasoner):
     assert reasoner.query(PREFIX + "ASK { ex:a ex:reaches 7 }") is True
 
 
+def test_a_base_resolves_relative_iris(reasoner):
+    """Those of the text, and those of IRI()."""
+    text = "SELECT ?x { <a> <reaches> ?x FILTER(?x = IRI('../b')) }"
+    assert reasoner.query(text, base="http://example.org/d") == [(EX.b,)]
+    assert reasoner.query(f"BASE <{EX}x/> " + text.replace("<a> <", "<../a> <../")) == [(EX.b,)]
+    with pytest.raises(ProgramError, match="without a base"):
+        reasoner.query(text)
+
+
 def test_a_query_reads_the_last_epoch(reasoner):
     """Each epoch has its own answer, and that of an earlier one stays."""
     text = PREFIX + "SELECT ?x { ex:a ex:reaches ?x }"

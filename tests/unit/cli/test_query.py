@@ -16,6 +16,7 @@ RULES = """@prefix ex: <http://example.org/> .
 """
 A, B, TO = (f"<http://example.org/{name}>" for name in ("a", "b", "to"))
 SELECT = "PREFIX ex: <http://example.org/> SELECT ?x ?y { ?x ex:reaches ?y }"
+RELATIVE = "SELECT ?x ?y { ?x <reaches> ?y }"
 TABLE = f"?x\t?y\n{A}\t{B}\n"
 
 
@@ -43,6 +44,7 @@ def test_files_are_asked(files):
     assert run("-", *given, input=SELECT) == TABLE
     assert run("-", *given, "--format", "csv", input=SELECT).startswith("x,y\n")
     assert '"boolean":true' in run("-", *given, input="ASK { ?s ?p ?o }")
+    assert run("-", *given, "--base", "http://example.org/x", input=RELATIVE) == TABLE
     made = run("-", *given, input="CONSTRUCT WHERE { ?s ?p ?o }")
     assert "ex:a ex:reaches ex:b" in made
 
