@@ -12,10 +12,12 @@ The server of facts, which stands in front of it, may ask for further pages.
 from __future__ import annotations
 
 import logging
+import socket
 import threading
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from prometheus_client.exposition import choose_encoder
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 TEXT: Final = "text/plain; charset=utf-8"
 JSON: Final = "application/json"
 CLIENT_SECONDS: Final = 10.0
+CONNECTIONS: Final = 64
 
 _logger = logging.getLogger(__name__)
 
@@ -90,9 +93,31 @@ class Exporter:
 
 
 class _Server(ThreadingHTTPServer):
+    """A thread a connection; one too many takes the place of the oldest."""
+
     daemon_threads = True
+    request_queue_size = CONNECTIONS
     observer: PrometheusObserver
     pages: Pages | None
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._lock = threading.Lock()
+        self._open: dict[socket.socket, None] = {}
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            self._open[request] = None
+            oldest = next(iter(self._open)) if len(self._open) > CONNECTIONS else None
+        if oldest is not None:
+            with suppress(OSError):
+                oldest.shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""The allocator of a process that handles batches. Invariant: no result depends on it.
+"""The allocator of a process. Invariant: no result depends on it.
 
 The columns of a batch are tens of megabytes, which allocators return to the system when they are
 freed, and the system clears each page that it gives out again. That can take a third of a
@@ -30,3 +30,13 @@ def keep_freed_memory() -> None:
     mallopt(_M_ARENA_MAX, 1)
     mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
     mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+
+
+def return_freed_memory() -> None:
+    """Return freed memory to the system, that of Arrow too; without glibc, Arrow's only."""
+    import pyarrow as pa  # noqa: PLC0415 - its allocator is chosen before it is imported
+
+    pa.default_memory_pool().release_unused()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

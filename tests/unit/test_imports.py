@@ -143,5 +143,15 @@ def test_every_module_of_a_command_is_listed():
     """No command is forgotten."""
     files = {path.stem for path in Path(cli.__file__).parent.rglob("*.py")}
     names = {name.replace("-", "_") for name in get_command(cli.app).commands}
-    helpers = {"beside", "closure", "interrupts", "logs", "moments", "options", "violations"}
+    helpers = {
+        "answer_table",
+        "beside",
+        "closure",
+        "help",
+        "interrupts",
+        "logs",
+        "moments",
+        "options",
+        "violations",
+    }
     assert names == files - {"__init__"} - helpers

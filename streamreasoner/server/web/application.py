@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -21,7 +20,8 @@ from streamreasoner.server.web.routes.page import Page
 from streamreasoner.server.web.routes.pipeline import PipelinePages
 from streamreasoner.server.web.routes.rules import rules
 from streamreasoner.server.web.routes.sparql import Sparql
-from streamreasoner.server.web.upstream import forwarded
+from streamreasoner.server.web.sending import Sending
+from streamreasoner.server.web.upstream import Forwarded
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,9 +47,10 @@ def application(
         followed: Answers questions.
         upstream: Where the pipeline's own pages are, None without a pipeline.
     """
+    measures = Measures(followed, beside=upstream is not None)
     return Starlette(
-        routes=_Paths(followed, upstream, Sparql(server.question_timeout)).routes(),
-        middleware=[Middleware(Guard, server)],
+        routes=_Paths(followed, upstream, Sparql(server.question_timeout), measures).routes(),
+        middleware=[Middleware(Sending, measures), Middleware(Guard, server)],
         exception_handlers={HTTPException: _refused},
     )
 
@@ -58,15 +59,20 @@ class _Paths:
     """What each path answers."""
 
     def __init__(
-        self, followed: FollowedReplica, upstream: Upstream | None, sparql: Sparql
+        self,
+        followed: FollowedReplica,
+        upstream: Upstream | None,
+        sparql: Sparql,
+        measures: Measures,
     ) -> None:
         self._followed = followed
         self._sparql = sparql
-        self._upstream = upstream
         self._changes = Changes(followed)
         self._page = Page()
-        self._measures = Measures(followed, beside=upstream is not None)
+        self._measures = measures
         self._pages = PipelinePages(upstream)
+        # Apart from the others, which may take long.
+        self._own = None if upstream is None else Forwarded(upstream)
 
     def routes(self) -> list[Route]:
         """The paths that are answered, with what answers them."""
@@ -87,7 +93,7 @@ class _Paths:
         return [
             Route(
                 path,
-                self._measured(path, endpoint),
+                _answering(endpoint),
                 methods=["GET", "POST"] if path == "/sparql" else ["GET"],
             )
             for path, endpoint in paths.items()
@@ -111,32 +117,30 @@ class _Paths:
         return self._changes.answer(request)
 
     async def _health(self, request: Request) -> Response:
-        if self._upstream is not None:
-            return await forwarded(request, self._upstream)
+        if self._own is not None:
+            return await self._own.answer(request.url.path)
         is_ready, line = self._followed.status()
         fine = is_ready or request.url.path == "/healthz"
         return Response(f"{line}\n", 200 if fine else 503, media_type=TEXT)
 
     async def _metrics(self, request: Request) -> Response:
         accept = request.headers.get("accept", "")
-        if self._upstream is None:
+        if self._own is None:
             return self._measures.page(accept)
-        found = await forwarded(request, self._upstream)
+        found = await self._own.answer("/metrics", accept)
         return self._measures.page(accept, bytes(found.body))
 
-    def _measured(self, path: str, endpoint: Endpoint) -> Endpoint:
-        """The same endpoint, whose errors are answers."""
 
-        async def answering(request: Request) -> Response:
-            began = time.monotonic()
-            try:
-                answer = await endpoint(request)
-            except Exception as error:  # noqa: BLE001 - for the client, and logged if a bug
-                answer = answer_to(request, error)
-            self._measures.answered(path, answer.status_code, time.monotonic() - began)
-            return answer
+def _answering(endpoint: Endpoint) -> Endpoint:
+    """The same endpoint, whose errors are answers."""
 
-        return answering
+    async def answering(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except Exception as error:  # noqa: BLE001 - for the client, and logged if a bug
+            return answer_to(request, error)
+
+    return answering
 
 
 async def _refused(request: Request, error: Exception) -> Response:

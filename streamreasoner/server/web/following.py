@@ -19,6 +19,7 @@ import anyio.to_thread
 from streamreasoner.errors import LimitError, StateError, StateFullError
 from streamreasoner.query.replica import Replica
 from streamreasoner.server.web.errors import HttpError
+from streamreasoner.system.allocator import return_freed_memory
 from streamreasoner.system.memory import physical_memory
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ POLL_SECONDS: Final = 0.05
 REST: Final = 4
 """How long following rests, as a multiple of the processor time that it took."""
 RETRY_SECONDS: Final = 1.0
+TIDY_SECONDS: Final = 5.0
+"""How often memory that answers took is returned to the system."""
 QUESTIONS: Final = 4
 """Questions that are answered at a time."""
 WAITING: Final = 64
@@ -64,6 +67,7 @@ class FollowedReplica:
         self._advanced = asyncio.Event()
         self._turns = asyncio.Semaphore(QUESTIONS)
         self._asking = 0
+        self._used, self._tidied = False, 0.0
 
     def start(self) -> None:
         """Begin to load; call it on the event loop."""
@@ -124,6 +128,7 @@ class FollowedReplica:
                 503, "Too many questions wait for an answer. Ask again.", {"Retry-After": "1"}
             )
         self._asking += 1
+        self.used()
         try:
             async with self._turns:
                 return await anyio.to_thread.run_sync(
@@ -131,6 +136,10 @@ class FollowedReplica:
                 )
         finally:
             self._asking -= 1
+
+    def used(self) -> None:
+        """An answer has taken memory."""
+        self._used = True
 
     async def advanced(self, epoch: int, seconds: float) -> int:
         """The last epoch, as soon as it is later than *epoch*, or after some seconds."""
@@ -161,6 +170,7 @@ class FollowedReplica:
     def _follow(self) -> None:
         wait = 0.0
         while not self._stop.wait(wait):
+            self._tidy()
             wait, began = POLL_SECONDS, time.thread_time()
             try:
                 if self._replica is None:
@@ -180,6 +190,13 @@ class FollowedReplica:
                 _logger.exception("Following the state failed.")
                 self._report(f"The state cannot be followed ({type(error).__name__}); see the log.")
                 wait = RETRY_SECONDS
+
+    def _tidy(self) -> None:
+        """Return the memory of answers, once a while after there were some."""
+        now = time.monotonic()
+        if self._used and now >= self._tidied + TIDY_SECONDS:
+            self._used, self._tidied = False, now
+            return_freed_memory()
 
     def _report(self, problem: str) -> None:
         if self._replica is not None and self._replica.lost:

@@ -11,6 +11,23 @@ from starlette.responses import Response
 if TYPE_CHECKING:
     from streamreasoner.server.web.following import FollowedReplica
 
+PATHS: Final = frozenset(
+    {
+        "/",
+        "/facts",
+        "/explain",
+        "/rules",
+        "/sparql",
+        "/changes",
+        "/profile",
+        "/dead-letters",
+        "/metrics",
+        "/healthz",
+        "/readyz",
+    }
+)
+PAGE_FILES: Final = "/page/{name}"
+OTHERS: Final = "other"
 SECONDS: Final = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
 _END: Final = b"# EOF\n"
 
@@ -29,7 +46,7 @@ class Measures:
             ProcessCollector(registry=registry)
         self._answers = Counter(
             "streamreasoner_server_answers",
-            "Answers by path and status; streams count when they begin.",
+            "Answers by path and status, refused requests too; streams count when they begin.",
             ("path", "status"),
             registry=registry,
         )
@@ -53,6 +70,9 @@ class Measures:
 
     def answered(self, path: str, status: int, seconds: float) -> None:
         """A path has been answered."""
+        if path not in PATHS:
+            # Clients choose the others.
+            path = PAGE_FILES if path.startswith("/page/") else OTHERS
         self._answers.labels(path, str(status)).inc()
         self._seconds.labels(path).observe(seconds)
 

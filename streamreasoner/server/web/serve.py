@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
-from streamreasoner.server.web.access import CLIENT_SECONDS, ImpatientProtocol
 from streamreasoner.server.web.application import application
+from streamreasoner.server.web.connections import (
+    ACCEPTED_AT_A_TIME,
+    CLIENT_SECONDS,
+    ImpatientProtocol,
+    Loop,
+)
 from streamreasoner.server.web.following import FollowedReplica
 
 if TYPE_CHECKING:
@@ -22,8 +27,6 @@ if TYPE_CHECKING:
     from streamreasoner.server.pages import Upstream
     from streamreasoner.system.stopping import Stop
 
-CONNECTIONS: Final = 256
-"""Connections at a time; more are answered 503."""
 REQUEST_BYTES: Final = 1 << 16
 """The longest request line with its headers."""
 STOP_SECONDS: Final = 5
@@ -70,7 +73,8 @@ class Server(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                limit_concurrency=CONNECTIONS,
+                loop=f"{Loop.__module__}:{Loop.__qualname__}",
+                backlog=ACCEPTED_AT_A_TIME,
                 timeout_keep_alive=int(CLIENT_SECONDS),
                 timeout_graceful_shutdown=STOP_SECONDS,
                 h11_max_incomplete_event_size=REQUEST_BYTES,

@@ -6,29 +6,55 @@ Invariant: they are answered as long as that process answers, whatever the repli
 from __future__ import annotations
 
 import http.client
+import time
 from typing import TYPE_CHECKING, Final
 
+import anyio
 import anyio.to_thread
 from starlette.responses import Response
 
 from streamreasoner.server.web.errors import HttpError
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-
     from streamreasoner.server.pages import Upstream
 
 SECONDS: Final = 10.0
+FRESH_SECONDS: Final = 0.2
+"""How long an answer is given to all who ask the same."""
 
 
-async def forwarded(request: Request, upstream: Upstream, page: str | None = None) -> Response:
-    """The answer of the pipeline's process to a request, or about a page.
+class Forwarded:
+    """Asks the pipeline's process for one client at a time.
 
-    Raises:
-        HttpError: It does not answer.
+    Args:
+        upstream: Where it answers.
     """
-    accept = request.headers.get("accept", "")
-    return await anyio.to_thread.run_sync(_asked, upstream, page or request.url.path, accept)
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+        self._asking = anyio.Lock()
+        self._threads = anyio.CapacityLimiter(1)
+        self._answers: dict[tuple[str, str], tuple[float, Response]] = {}
+
+    async def answer(self, page: str, accept: str = "") -> Response:
+        """The answer about a page.
+
+        Raises:
+            HttpError: The pipeline's process does not answer.
+        """
+        async with self._asking:
+            now = time.monotonic()
+            self._answers = {
+                each: (since, answer)
+                for each, (since, answer) in self._answers.items()
+                if now < since + FRESH_SECONDS
+            }
+            if (page, accept) not in self._answers:
+                answer = await anyio.to_thread.run_sync(
+                    _asked, self._upstream, page, accept, limiter=self._threads
+                )
+                self._answers[page, accept] = time.monotonic(), answer
+            return self._answers[page, accept][1]
 
 
 def _asked(upstream: Upstream, path: str, accept: str) -> Response:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import logging
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
+import anyio
 import anyio.to_thread
 import numpy as np
 import pyarrow as pa
@@ -22,18 +23,24 @@ from streamreasoner.server.web.answers import EPOCH, iso, known
 from streamreasoner.server.web.errors import HttpError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from starlette.requests import Request
 
     from streamreasoner.server.web.following import FollowedReplica
     from streamreasoner.state.past.epochs import Past
 
+T = TypeVar("T")
+
 MOST_CHANGES: Final = 100_000
 """Most changes in an event; an epoch with more says how many it has, and has none."""
 STREAMS: Final = 64
 """Clients that follow changes at a time."""
-EPOCHS_AT_A_TIME: Final = 32
+MOST_EPOCHS: Final = 32
+"""Most epochs that are read at a time; fewer if they have many changes."""
+MANY_CHANGES: Final = 20_000
+CHANGES_AT_A_TIME: Final = 500
+"""Changes that are written at a time, so that other threads have their turns."""
 KEEP_ALIVE_SECONDS: Final = 15.0
 _LAST_ID: Final = "last-event-id"
 _DIGITS: Final = 18
@@ -51,6 +58,8 @@ class Changes:
     def __init__(self, followed: FollowedReplica) -> None:
         self._followed = followed
         self._streams = 0
+        # A history is read by one client at a time, in turns.
+        self._reading = anyio.CapacityLimiter(1)
 
     def answer(self, request: Request) -> Response:
         """The stream that a request asks for.
@@ -83,7 +92,7 @@ class Changes:
         )
 
     async def _events(self, at: int, predicates: frozenset[str]) -> AsyncIterator[bytes]:
-        followed = self._followed
+        followed, epochs = self._followed, 1
         self._streams += 1
         try:
             while not followed.stopping and not (followed.stays and at > followed.replica.epoch):
@@ -92,54 +101,66 @@ class Changes:
                     # An id without data is remembered and not shown: a reconnect begins there.
                     yield f": still epoch {last}\nid: {at - 1}\n\n".encode()
                     continue
-                past, stop = followed.replica.past, min(last, at + EPOCHS_AT_A_TIME - 1)
-                for event in await anyio.to_thread.run_sync(events, past, at, stop, predicates):
-                    yield event
-                at = stop + 1
+                past, stop = followed.replica.past, min(last, at + epochs - 1)
+                rows = await self._read(_changes_of, past, at, stop, predicates)
+                followed.used()
+                pieces = events(rows)
+                while (piece := await self._read(next, pieces, None)) is not None:
+                    yield piece
+                at, epochs = stop + 1, _next_epochs(epochs, len(rows))
         except (StateError, HttpError) as error:
             # The answer has begun, so the client sees that it ends, and asks again.
             _logger.warning("A stream of changes ends: %s", error)
         finally:
             self._streams -= 1
 
+    async def _read(self, function: Callable[..., T], *arguments: object) -> T:
+        return await anyio.to_thread.run_sync(function, *arguments, limiter=self._reading)
 
-def events(past: Past, first: int, last: int, predicates: frozenset[str]) -> list[bytes]:
-    """The events of some epochs, without those that changed nothing.
 
-    Args:
-        past: The tables.
-        first: The first epoch.
-        last: The last one.
-        predicates: Predicates to show; none for all.
-    """
+def _next_epochs(epochs: int, changes: int) -> int:
+    """How many epochs to read next, after some that had this many changes."""
+    return max(1, epochs // 2) if changes > MANY_CHANGES else min(2 * epochs, MOST_EPOCHS)
+
+
+def _changes_of(past: Past, first: int, last: int, predicates: frozenset[str]) -> pa.Table:
+    """The published changes of some epochs; of all predicates if none are named."""
     rows = past.changes_between(first, last)
-    if predicates:
-        wanted = pa.array(sorted(predicates))
-        rows = rows.filter(pa.compute.is_in(rows.column("predicate"), wanted))
+    if not predicates:
+        return rows
+    wanted = pa.array(sorted(predicates))
+    return rows.filter(pa.compute.is_in(rows.column("predicate"), wanted))
+
+
+def events(rows: pa.Table) -> Iterator[bytes]:
+    """The events of some changes, in pieces: one for each epoch that has any."""
     epochs, starts = np.unique(rows.column("epoch").to_numpy(), return_index=True)
     bounds = pairwise([*starts.tolist(), len(rows)])
-    return [
-        _event(epoch, rows.slice(start, stop - start))
-        for epoch, (start, stop) in zip(epochs.tolist(), bounds, strict=True)
-    ]
+    for epoch, (start, stop) in zip(epochs.tolist(), bounds, strict=True):
+        yield from _event(epoch, rows.slice(start, stop - start))
 
 
-def _event(epoch: int, rows: pa.Table) -> bytes:
+def _event(epoch: int, rows: pa.Table) -> Iterator[bytes]:
     times = (rows.column("ts").cast(pa.int64()).to_numpy() // 1000).tolist()
-    document: dict[str, object] = {"epoch": epoch, "time": iso(times[-1])}
+    opening = json.dumps({"epoch": epoch, "time": iso(times[-1])}).removesuffix("}")
     if len(rows) > MOST_CHANGES:
-        document |= {"changes": [], "omitted": len(rows)}
-    else:
-        document["changes"] = list(_changes(rows, times))
-    return f"id: {epoch}\ndata: {json.dumps(document, ensure_ascii=False)}\n\n".encode()
+        yield f'id: {epoch}\ndata: {opening}, "changes": [], "omitted": {len(rows)}}}\n\n'.encode()
+        return
+    before = f'id: {epoch}\ndata: {opening}, "changes": ['
+    for start in range(0, len(rows), CHANGES_AT_A_TIME):
+        some = rows.slice(start, CHANGES_AT_A_TIME)
+        changes = list(_changes(some, times[start : start + CHANGES_AT_A_TIME], times[-1]))
+        yield (before + json.dumps(changes, ensure_ascii=False)[1:-1]).encode()
+        before = ", "
+    yield b"]}\n\n"
 
 
-def _changes(rows: pa.Table, times: list[int]) -> Iterator[dict[str, object]]:
+def _changes(rows: pa.Table, times: list[int], last: int) -> Iterator[dict[str, object]]:
     columns = (rows.column(name).to_pylist() for name in ("predicate", "args", "multiplicity"))
     for predicate, args, diff, time in zip(*columns, times, strict=True):
         change = {"predicate": predicate, "args": args, "diff": diff}
         # Only slots of event time that one epoch closed differ in their times.
-        yield change if time == times[-1] else {**change, "time": iso(time)}
+        yield change if time == last else {**change, "time": iso(time)}
 
 
 def _first(request: Request, last: int) -> int:

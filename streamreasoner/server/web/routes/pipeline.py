@@ -6,14 +6,11 @@ time from its batches.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
-
-import anyio
 
 from streamreasoner.server.web.answers import known, whole
 from streamreasoner.server.web.errors import HttpError
-from streamreasoner.server.web.upstream import forwarded
+from streamreasoner.server.web.upstream import Forwarded
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -21,8 +18,6 @@ if TYPE_CHECKING:
 
     from streamreasoner.server.pages import Upstream
 
-FRESH_SECONDS: Final = 0.2
-"""How long an answer is given to all who ask the same."""
 MOST_EPOCHS: Final = 256
 EPOCHS: Final = 64
 
@@ -35,9 +30,7 @@ class PipelinePages:
     """
 
     def __init__(self, upstream: Upstream | None) -> None:
-        self._upstream = upstream
-        self._asking = anyio.Lock()
-        self._answers: dict[str, tuple[float, Response]] = {}
+        self._forwarded = None if upstream is None else Forwarded(upstream)
 
     async def profile(self, request: Request) -> Response:
         """What each of the last epochs took.
@@ -59,21 +52,12 @@ class PipelinePages:
         return await self._answer(request, "/dead-letters")
 
     async def _answer(self, request: Request, page: str) -> Response:
-        if self._upstream is None:
+        if self._forwarded is None:
             raise HttpError(
                 404,
                 "This server reads tables only, without a pipeline. Ask the server "
                 f"of a running pipeline (server.facts = true) for {request.url.path}.",
             )
-        async with self._asking:
-            now = time.monotonic()
-            self._answers = {
-                each: (since, answer)
-                for each, (since, answer) in self._answers.items()
-                if now < since + FRESH_SECONDS
-            }
-            if page not in self._answers:
-                answer = await forwarded(request, self._upstream, page)
-                answer.headers["Cache-Control"] = "no-store"
-                self._answers[page] = time.monotonic(), answer
-            return self._answers[page][1]
+        answer = await self._forwarded.answer(page)
+        answer.headers["Cache-Control"] = "no-store"
+        return answer

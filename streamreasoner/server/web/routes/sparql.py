@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
+from starlette.requests import ClientDisconnect
+
 from streamreasoner.errors import TermError
 from streamreasoner.explain.fact import prefixes
 from streamreasoner.query.sparql.evaluate import evaluate
@@ -35,6 +37,8 @@ ROWS: Final = 1_000_000
 STEPS: Final = 20_000_000
 """Solutions of a step of a query at most."""
 BODY_BYTES: Final = 1 << 20
+FIELDS: Final = 10_000
+"""Parameters of a request at most; a data set may name many graphs."""
 _GRAPHS: Final = ("default-graph-uri", "named-graph-uri")
 _UPDATES: Final = ("update", "using-graph-uri", "using-named-graph-uri")
 _FORM, _QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
@@ -128,10 +132,13 @@ async def _parameters(request: Request) -> list[tuple[str, str]]:
     if charset not in ("", "utf-8", "utf8", "us-ascii"):
         raise HttpError(415, f"The charset {charset[:40]} is not supported. Send UTF-8.")
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > BODY_BYTES:
-            raise HttpError(413, f"A query has at most {BODY_BYTES:,} bytes.")
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > BODY_BYTES:
+                raise HttpError(413, f"A query has at most {BODY_BYTES:,} bytes.")
+    except ClientDisconnect:
+        raise HttpError(400, "The client has not sent all of the query.") from None
     try:
         text = body.decode()
     except UnicodeDecodeError:
@@ -142,6 +149,8 @@ async def _parameters(request: Request) -> list[tuple[str, str]]:
 def _pairs(text: str) -> list[tuple[str, str]]:
     """The parameters of a form, or of the part of an address that looks like one."""
     try:
-        return parse_qsl(text, keep_blank_values=True, errors="strict")
+        return parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=FIELDS)
     except UnicodeDecodeError:
         raise HttpError(400, "The query is not UTF-8.") from None
+    except ValueError:
+        raise HttpError(400, f"A form has at most {FIELDS} fields here.") from None
