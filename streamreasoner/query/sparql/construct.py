@@ -1,62 +1,68 @@
-"""The triples of CONSTRUCT (SPARQL 1.1, section 16.2). Invariant: each is an RDF triple."""
+"""What solutions make of a template (SPARQL 1.1, section 16.2; SPARQL 1.1 Update, section 3.1.3).
+
+Invariant: each row is an RDF triple, with the name of a graph if it is a quad.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
 
 from streamreasoner.lang.ast import Constant
+from streamreasoner.query.sparql.solving.rows import Rows
 from streamreasoner.query.sparql.terms import UNBOUND
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from streamreasoner.query.sparql.solving.rows import Rows
     from streamreasoner.query.sparql.terms import QueryTerms
-    from streamreasoner.sparql.algebra import Term, TriplePattern
+    from streamreasoner.sparql.algebra import Term
+
+
+def with_new_nodes(rows: Rows, names: Iterable[str], terms: QueryTerms) -> Rows:
+    """Solutions with new blank nodes, one for each of them, as the values of variables."""
+    columns = dict(rows.columns)
+    for name in sorted(names):
+        new = [terms.find(f"_:b{uuid4().hex}") for _ in range(rows.count)]
+        columns[name] = np.array(new, np.int32)
+    return Rows(columns, rows.count)
 
 
 def constructed(
-    template: Sequence[TriplePattern], blank_nodes: frozenset[str], rows: Rows, terms: QueryTerms
+    template: Iterable[Sequence[Term]], rows: Rows, terms: QueryTerms, *, width: int
 ) -> NDArray[np.int32]:
-    """The triples that solutions make of a template, int32 of shape (n, 3), each once.
+    """The facts that solutions make of a template, int32 of shape (n, width), each once.
 
-    A blank node of the template is a new one for each solution. What has no value, and what would
-    be no triple, is left out.
+    What has an unbound variable is left out, and so is what RDF does not have.
 
     Args:
-        template: The template.
-        blank_nodes: The names of its variables that stand for blank nodes.
+        template: The terms of each triple or quad.
         rows: The solutions.
         terms: The terms of the query.
+        width: How many terms there are: 3 of triples, 4 of quads.
     """
-    columns = dict(rows.columns)
-    for name in sorted(blank_nodes):
-        new = [terms.find(f"_:b{uuid4().hex}") for _ in range(rows.count)]
-        columns[name] = np.array(new, np.int32)
 
     def column(term: Term) -> NDArray[np.int32]:
         if isinstance(term, Constant):
             return np.full(rows.count, terms.find(term.term), np.int32)
-        return columns.get(term.name, np.full(rows.count, UNBOUND, np.int32))
+        return rows.columns.get(term.name, np.full(rows.count, UNBOUND, np.int32))
 
-    parts = [np.empty((0, 3), np.int32)]
-    for triple in template:
-        ends = (triple.subject, cast("Term", triple.predicate), triple.object)
-        parts.append(np.stack([column(term) for term in ends], axis=1))
-    distinct = np.unique(np.concatenate(parts), axis=0)
-    distinct = distinct[(distinct != UNBOUND).all(axis=1)]
-    return _only_triples(distinct, terms)
+    parts = [np.empty((0, width), np.int32)]
+    parts += (np.stack([column(term) for term in fact], axis=1) for fact in template)
+    found: NDArray[np.int32] = np.unique(np.concatenate(parts), axis=0)
+    found = found[(found != UNBOUND).all(axis=1)]
+    return found[_is_rdf(found, terms)]
 
 
-def _only_triples(ids: NDArray[np.int32], terms: QueryTerms) -> NDArray[np.int32]:
-    """The rows whose subject is no literal and whose predicate is an IRI."""
-    distinct, places = np.unique(ids[:, :2], return_inverse=True)
+def _is_rdf(ids: NDArray[np.int32], terms: QueryTerms) -> NDArray[np.bool_]:
+    """Whether the subject and the graph are no literals, and the predicate is an IRI."""
+    distinct, places = np.unique(ids, return_inverse=True)
     firsts = np.array([text[0] for text in terms.decode(distinct).to_pylist()], "<U1")
-    kinds = firsts[places].reshape(-1, 2)
-    is_triple: NDArray[np.bool_] = (kinds[:, 0] != '"') & (kinds[:, 1] == "<")
-    return ids[is_triple]
+    kinds = firsts[places].reshape(ids.shape)
+    is_literal = kinds == '"'
+    is_rdf: NDArray[np.bool_] = (kinds[:, 1] == "<") & ~is_literal[:, 0] & ~is_literal[:, 3:].any(1)
+    return is_rdf

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from streamreasoner.errors import LimitError, QueryError
 from streamreasoner.query.sparql.answers import Answer, Solutions, Triples, Truth
-from streamreasoner.query.sparql.computing.expressions import Expressions
-from streamreasoner.query.sparql.construct import constructed
+from streamreasoner.query.sparql.construct import constructed, with_new_nodes
 from streamreasoner.query.sparql.describe import described
-from streamreasoner.query.sparql.limits import QueryLimits, Running
-from streamreasoner.query.sparql.solving.dataset import Dataset, GraphNames
-from streamreasoner.query.sparql.solving.memory import Memory
-from streamreasoner.query.sparql.solving.patterns import Patterns
-from streamreasoner.query.sparql.solving.relation import Relations
-from streamreasoner.query.sparql.terms import UNBOUND, QueryTerms
-from streamreasoner.rdf.vocabulary import XSD_DATE_TIME
+from streamreasoner.query.sparql.limits import QueryLimits
+from streamreasoner.query.sparql.solver import Solver
+from streamreasoner.query.sparql.solving.dataset import GraphNames
+from streamreasoner.query.sparql.terms import UNBOUND
 from streamreasoner.sparql.parse import parse_query
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from streamreasoner.lang.ast import Variable
     from streamreasoner.query.sparql.facts import FactsOfEpoch
     from streamreasoner.query.sparql.solving.rows import Rows
-    from streamreasoner.sparql.algebra import Query
+    from streamreasoner.query.sparql.terms import QueryTerms
+    from streamreasoner.sparql.algebra import Path, Query, Term
 
 NO_LIMITS = QueryLimits()
 NO_GRAPHS = GraphNames()
@@ -63,44 +60,42 @@ def evaluate(
             "A query about windows is a continuous one: add it with `streamreasoner rules add` or "
             "Reasoner.add_query. Ask here for what holds now, without FROM NAMED WINDOW."
         )
-    terms = QueryTerms(facts.terms)
-    running = Running(facts.connection, limits)
-    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     graphs = graphs or GraphNames(
         tuple(graph.term for graph in query.default_graphs),
         tuple(graph.term for graph in query.named_graphs),
     )
-    default, named = (
-        [terms.find(name) for name in names] for names in (graphs.default, graphs.named)
-    )
-    dataset = Dataset(facts.triples, facts.quads).of(default, named)
-    expressions = Expressions(f'"{now}"^^<{XSD_DATE_TIME}>', query.base)
-    relations = Relations()
-    memory = Memory(running, relations.columns, terms)
-    patterns = Patterns(dataset, memory, relations, expressions)
-    try:
-        found = patterns.solutions(query.select)
-        answer: Answer
-        match query.form:
-            case "ASK":
-                return Truth(memory.rows(relations.slice(found, 0, 1)).count > 0)
-            case "CONSTRUCT":
-                rows = memory.rows(found)
-                ids = constructed(query.template, query.blank_nodes, rows, terms)
-                answer = Triples(ids, terms, dict(query.prefixes))
-            case "DESCRIBE":
-                start = _to_describe(query, memory.rows(found), terms)
-                answer = Triples(described(start, dataset, memory), terms, dict(query.prefixes))
-            case _:
-                answer = _solutions(query, memory.rows(found), terms)
-    finally:
-        memory.close()
+    with Solver(facts, graphs, query.base, limits) as solver:
+        answer = _answer(query, solver)
+    if isinstance(answer, Truth):
+        return answer
     if limits.rows is not None and len(answer) > limits.rows:
         raise LimitError(
             f"The answer has {len(answer):,} rows, and {limits.rows:,} is the limit. Ask for less, "
             "for instance with LIMIT, or raise the limit."
         )
     return answer
+
+
+def _answer(query: Query, solver: Solver) -> Answer:
+    terms, prefixes = solver.terms, dict(query.prefixes)
+    if query.form == "ASK":
+        return Truth(solver.has_solution(query.select))
+    rows = solver.rows(query.select)
+    match query.form:
+        case "CONSTRUCT":
+            with_nodes = with_new_nodes(rows, query.blank_nodes, terms)
+            ends = [(each.subject, _term(each.predicate), each.object) for each in query.template]
+            return Triples(constructed(ends, with_nodes, terms, width=3), terms, prefixes)
+        case "DESCRIBE":
+            start = _to_describe(query, rows, terms)
+            return Triples(described(start, solver.dataset, solver.memory), terms, prefixes)
+        case _:
+            return _solutions(query, rows, terms)
+
+
+def _term(predicate: Path | Variable) -> Term:
+    """The predicate of a template, which has no paths."""
+    return cast("Term", predicate)
 
 
 def _solutions(query: Query, rows: Rows, terms: QueryTerms) -> Solutions:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, assert_never, cast
 
 from pyoxigraph import RdfFormat, parse, serialize
 
-from streamreasoner.errors import QueryError, TermError
+from streamreasoner.errors import QueryError
 from streamreasoner.query.sparql.answers import Solutions, Triples, Truth
 from streamreasoner.query.sparql.solutions_text import WRITERS, in_xml
-from streamreasoner.rdf import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from streamreasoner.query.sparql.answers import Answer
 
@@ -98,17 +97,6 @@ def written(answer: Answer, name: str, prefixes: Mapping[str, str] | None = None
             if name == "ntriples":
                 return cast("bytes", serialize(triples, format=RdfFormat.N_TRIPLES))
             names = {**(prefixes or {}), **answer.prefixes}
-            used = dict(_absolute(names))
-            return cast("bytes", serialize(triples, format=RdfFormat.TURTLE, prefixes=used))
+            return cast("bytes", serialize(triples, format=RdfFormat.TURTLE, prefixes=names))
         case _:
             assert_never(answer)
-
-
-def _absolute(prefixes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Prefixes that name something: a query without a base may have others."""
-    for name, iri in prefixes.items():
-        try:
-            terms.parse(f"<{iri}>")
-        except TermError:
-            continue
-        yield name, iri

@@ -327,9 +327,7 @@ def test_truths_and_triples_have_formats_of_their_own():
     triples = ask("CONSTRUCT WHERE { ?s ?p ?o }", (A, P, integer("01")))
     assert formats.written(triples, "ntriples").decode() == f"{A} {P} {integer('01')} .\n"
     assert "e:a e:p 01" in formats.written(triples, "turtle", {"e": "http://e.x/"}).decode()
-    query = (
-        "PREFIX e: <http://e.x/b> PREFIX f: <http://e.x/> PREFIX : <#> CONSTRUCT WHERE { ?s ?p ?o }"
-    )
+    query = "PREFIX e: <http://e.x/b> PREFIX f: <http://e.x/> CONSTRUCT WHERE { ?s ?p ?o }"
     named = formats.written(ask(query, (A, P, B)), "turtle", {"e": "http://e.x/"}).decode()
     assert "f:a f:p e: ." in named
     with pytest.raises(QueryError, match=r"cannot be written as csv\. Choose one of: json, xml"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,15 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class GraphNames:
-    """The graphs that a query is asked of: those of FROM and FROM NAMED, as canonical IRIs.
+    """The graphs that a query is asked of, as canonical IRIs; without any, those that there are.
 
     Attributes:
         default: Graphs whose union is the default graph.
-        named: The named graphs.
+        named: The named graphs; None: all.
     """
 
     default: tuple[str, ...] = ()
-    named: tuple[str, ...] = ()
+    named: tuple[str, ...] | None = ()
 
     def __bool__(self) -> bool:
         return bool(self.default or self.named)
@@ -68,15 +68,17 @@ class Dataset:
         """All named graphs, each by itself."""
         return Scope(self.quads, variable)
 
-    def of(self, default: Sequence[int], named: Sequence[int]) -> Dataset:
-        """The dataset that FROM and FROM NAMED describe, if there is either."""
-        if not (default or named):
+    def of(self, graphs: GraphNames, find: Callable[[str], int]) -> Dataset:
+        """The dataset of some of the graphs, if they are chosen; `find` has the ids of terms."""
+        if not graphs:
             return self
+        default = _among(map(find, graphs.default))
+        named = "true" if graphs.named is None else _among(map(find, graphs.named))
         return Dataset(
-            f"(select distinct s, p, o from {self.quads} where {_among(default)})",
-            f"(select * from {self.quads} where {_among(named)})",
+            f"(select distinct s, p, o from {self.quads} where {default})",
+            f"(select * from {self.quads} where {named})",
         )
 
 
-def _among(names: Sequence[int]) -> str:
-    return f"g in ({', '.join(map(str, names))})" if names else "false"
+def _among(names: Iterable[int]) -> str:
+    return f"g in ({', '.join(listed)})" if (listed := [*map(str, names)]) else "false"

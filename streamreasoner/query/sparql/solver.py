@@ -1,0 +1,66 @@
+"""Solves the patterns of one query. Invariant: nothing of it is left once it is closed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from streamreasoner.query.sparql.computing.expressions import Expressions
+from streamreasoner.query.sparql.limits import Running
+from streamreasoner.query.sparql.solving.dataset import Dataset
+from streamreasoner.query.sparql.solving.memory import Memory
+from streamreasoner.query.sparql.solving.patterns import Patterns
+from streamreasoner.query.sparql.solving.relation import Relations
+from streamreasoner.query.sparql.terms import QueryTerms
+from streamreasoner.rdf.vocabulary import XSD_DATE_TIME
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from streamreasoner.query.sparql.facts import FactsOfEpoch
+    from streamreasoner.query.sparql.limits import QueryLimits
+    from streamreasoner.query.sparql.solving.dataset import GraphNames
+    from streamreasoner.query.sparql.solving.rows import Rows
+    from streamreasoner.sparql.algebra import Select
+
+
+class Solver:
+    """What finds the solutions of a query.
+
+    Attributes:
+        terms: The terms of the query.
+        dataset: Its graphs.
+        memory: Its steps.
+
+    Args:
+        facts: What it reads.
+        graphs: The graphs of them that it is asked of.
+        base: The IRI that IRI() resolves against; empty: none.
+        limits: What it may use.
+    """
+
+    def __init__(
+        self, facts: FactsOfEpoch, graphs: GraphNames, base: str, limits: QueryLimits
+    ) -> None:
+        self.terms = QueryTerms(facts.terms)
+        self.dataset = Dataset(facts.triples, facts.quads).of(graphs, self.terms.find)
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        expressions = Expressions(f'"{now}"^^<{XSD_DATE_TIME}>', base)
+        self._relations = Relations()
+        self.memory = Memory(Running(facts.connection, limits), self._relations.columns, self.terms)
+        self._patterns = Patterns(self.dataset, self.memory, self._relations, expressions)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.memory.close()
+
+    def rows(self, select: Select) -> Rows:
+        """The solutions, in order if there is one."""
+        return self.memory.rows(self._patterns.solutions(select))
+
+    def has_solution(self, select: Select) -> bool:
+        """Whether there is a solution."""
+        found = self._relations.slice(self._patterns.solutions(select), 0, 1)
+        return self.memory.rows(found).count > 0
