@@ -68,6 +68,7 @@ from streamreasoner.pipeline.observers import (
     SizeMonitor,
 )
 from streamreasoner.pipeline.pressure.limit import BatchLimit, default_max_bytes
+from streamreasoner.pipeline.pressure.outage import KafkaWatch, Outage
 from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.recent.profile import Profile
 from streamreasoner.pipeline.recent.rejections import Rejections
@@ -161,8 +162,12 @@ def pipeline(
         # Only the server of facts shows what the last epochs did.
         recent = (Profile(), Rejections()) if config.server.facts else None
         metrics = _metrics(config, stack, recent)
-        log = RejectionLog(config.kafka.dead_letter_topic)
-        observers = (metrics, log, *(recent or ()), observer)
+        observers = (
+            metrics,
+            RejectionLog(config.kafka.dead_letter_topic),
+            *(recent or ()),
+            observer,
+        )
         watcher = Observers(*(each for each in observers if each is not None))
         program, topics, schemas, lock = _checked(config, stack)
         stop.check()
@@ -210,6 +215,7 @@ def pipeline(
             sink=sink,
             marker=partial(_marker, config),
             observer=watcher,
+            outage=Outage(watcher),
             semantics=config.semantics,
         )
         runner = EpochRunner(parts, point)
@@ -243,15 +249,22 @@ def pipeline(
         )
         stack.callback(query.wait)
         stack.callback(query.stop)
+        stack.callback(KafkaWatch(presence.why_silent, parts.outage).stop)
         if ticker is not None:
             ticker.start()
             stack.callback(ticker.stop)
         if metrics is not None:
             metrics.health.ready(is_ready=True)
             stack.callback(metrics.health.ready, is_ready=False)
-        stop.running(query.stop)
+        stop.running(partial(_end, query, parts.outage))
         _log.info("Reading %s.", ", ".join(_read_topics(config)))
         yield Pipeline(reasoner, query, runner, monitor)
+
+
+def _end(query: Query, outage: Outage) -> None:
+    """End a query after the current batch, or soon if Kafka is away."""
+    query.stop()
+    outage.end_process()
 
 
 def run(config: Config, stop: Stop, observer: PipelineObserver | None = None) -> None:
@@ -367,6 +380,7 @@ def _bootstrap_once(
             sink=sink,
             marker=partial(_marker, config),
             observer=observer,
+            outage=Outage(observer),
             semantics=config.semantics,
         )
         planted = PlantedCheckpoint(checkpoint.directory, asked.starts, asked.now)

@@ -21,6 +21,7 @@ from streamreasoner.io.spark.offsets import Checkpoint, in_order
 from streamreasoner.pipeline.batch import EpochRunner, Parts
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.observers import Observers
+from streamreasoner.pipeline.pressure.outage import Outage
 from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.recovery import check_granularity, resume
 from streamreasoner.pipeline.slots.evaluator import SlotEvaluator
@@ -264,6 +265,7 @@ class Process:
             sink=stream.topics,
             marker=lambda: stream.topics.marker,
             observer=Observers(),
+            outage=Outage(Observers()),
             semantics={"set": "set", "keyed": "upsert"},
         )
         self.runner = EpochRunner(self.parts, point)

@@ -28,7 +28,6 @@ from streamreasoner.io.kafka.sink import Publication
 from streamreasoner.io.spark import offsets
 from streamreasoner.pipeline import recovery
 from streamreasoner.pipeline.observers import timed
-from streamreasoner.pipeline.pressure.outage import outlast
 from streamreasoner.pipeline.recent.rejections import KEPT
 from streamreasoner.state.record import EpochRecord
 from streamreasoner.state.version import FORMAT, SEMANTICS
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from streamreasoner.pipeline.evaluated import Evaluated
     from streamreasoner.pipeline.failing.last_resort import LastResort
     from streamreasoner.pipeline.observers import PipelineObserver
+    from streamreasoner.pipeline.pressure.outage import Outage
     from streamreasoner.pipeline.recovery import Resume
     from streamreasoner.pipeline.slots.evaluator import SlotEvaluator
     from streamreasoner.rdf.dictionary import TermDictionary
@@ -72,6 +72,7 @@ class Parts:
         sink: Durable step 2.
         marker: Reads the last marker on the progress topic.
         observer: Notified of every stage.
+        outage: Waits while Kafka is away.
         semantics: Input topic to the semantics of its updates, if they are no multiset.
     """
 
@@ -85,6 +86,7 @@ class Parts:
     sink: Sink
     marker: Callable[[], EpochRecord | None]
     observer: PipelineObserver
+    outage: Outage
     semantics: Mapping[str, str]
 
 
@@ -135,7 +137,7 @@ class EpochRunner:
             try:
                 answer()
             except BrokerUnavailableError as error:
-                outlast(error, parts.topics.check, keep_alive, parts.observer)
+                parts.outage.outlast(error, parts.topics.check, keep_alive)
 
         batch = offsets.in_order(batch)
         try:
@@ -268,7 +270,7 @@ class EpochRunner:
             try:
                 published = parts.sink.publish(self._publication(evaluated, record))
             except BrokerUnavailableError as error:
-                published = outlast(error, again, keep_alive, parts.observer)
+                published = parts.outage.outlast(error, again, keep_alive)
         self._published = epoch
         if evaluated.applied or evaluated.rejected_control:
             parts.observer.control_messages(evaluated.applied, evaluated.rejected_control)

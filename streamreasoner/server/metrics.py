@@ -105,7 +105,7 @@ class PrometheusObserver:
         )
         self.registry.register(self._latency)
         self._waits = self._gauge(
-            "waiting_for_kafka", "1 while a batch waits for Kafka to answer or to take messages."
+            "waiting_for_kafka", "1 while Kafka does not answer, or takes no messages."
         )
         self._size = self._gauge("batch_bytes", "Bytes of the last batch's messages.")
         self._limit = self._gauge("batch_limit_messages", "Most messages in the next batch.")

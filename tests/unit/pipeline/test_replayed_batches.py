@@ -26,6 +26,7 @@ from streamreasoner.pipeline.failing.last_resort import LastResort
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.observers import Observers
 from streamreasoner.pipeline.pressure import outage
+from streamreasoner.pipeline.pressure.outage import Outage
 from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.recovery import resume
 from streamreasoner.program import check_text
@@ -114,6 +115,7 @@ class Process:
             sink=topics,
             marker=lambda: topics.marker,
             observer=Observers(),
+            outage=Outage(Observers()),
             semantics={},
         )
         self.runner = EpochRunner(parts, point)

@@ -20,7 +20,6 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.kafka.access.rights import on_groups
 from streamreasoner.io.kafka.clients import (
-    ANSWER_SECONDS,
     librdkafka,
     refused_option,
     refused_right,
@@ -39,6 +38,7 @@ _SESSION_SECONDS = 10.0
 # For one that was killed just before.
 _WAIT_SECONDS = _SESSION_SECONDS + 5.0
 _JOIN_SECONDS = 60.0
+_DESCRIBE_SECONDS = 5.0
 _POLL_SECONDS = 0.2
 _log = logging.getLogger(__name__)
 
@@ -110,19 +110,21 @@ class Presence:
         self._app_id = app_id
         self._group = f"{app_id}-process"
         self._own = Process.own(directory)
+        # A consumer that one thread polls does not answer another one.
+        self._admin = admin_client(kafka)
         self._closed = threading.Event()
         self._refused: KafkaError | None = None
         try:
-            self._consumer = Consumer(
-                librdkafka(
-                    kafka,
-                    group_id=self._group,
-                    client_id=self._own.client_id,
-                    session_timeout_ms=int(_SESSION_SECONDS * 1000),
-                    heartbeat_interval_ms=int(_SESSION_SECONDS * 300),
-                    enable_auto_commit=False,
-                )
+            settings = librdkafka(
+                kafka,
+                group_id=self._group,
+                client_id=self._own.client_id,
+                session_timeout_ms=int(_SESSION_SECONDS * 1000),
+                heartbeat_interval_ms=int(_SESSION_SECONDS * 300),
+                enable_auto_commit=False,
             )
+            # It would log each attempt to connect; the pipeline says that Kafka is away.
+            self._consumer = Consumer({**settings, "log_level": 2})
         except KafkaException as error:
             raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
         # A member subscribes to a topic; it need not read it.
@@ -167,12 +169,15 @@ class Presence:
             others = []
         return _listed(others) if others else f"another process with pipeline.app_id {self._app_id}"
 
-    def answers(self, seconds: float) -> str | None:
-        """Why no broker answers within some seconds; None if one does."""
+    def why_silent(self, seconds: float) -> str | None:
+        """Why no broker answers within some seconds; None if one does. Thread-safe."""
         try:
-            self._consumer.list_topics(self._kafka.progress_topic, timeout=seconds)
+            self._admin.list_topics(self._kafka.progress_topic, timeout=seconds)
         except KafkaException as error:
-            return str(error.args[0].str())
+            return (
+                f"Kafka at {self._kafka.bootstrap_servers} (kafka.bootstrap_servers) does not "
+                f"answer: {error.args[0].str()}. Check that the brokers are running."
+            )
         return None
 
     def close(self) -> None:
@@ -190,9 +195,10 @@ class Presence:
         self._consumer.close()
 
     def _members(self) -> Sequence[Process]:
-        admin = admin_client(self._kafka)
         try:
-            answers = admin.describe_consumer_groups([self._group], request_timeout=ANSWER_SECONDS)
+            answers = self._admin.describe_consumer_groups(
+                [self._group], request_timeout=_DESCRIBE_SECONDS
+            )
             members = answers[self._group].result().members
         except KafkaException as error:
             cause = error.args[0]
@@ -200,7 +206,7 @@ class Presence:
                 self._refused = cause
                 return ()
             # A broker that has just started looks for the coordinator of the group.
-            if cause.retriable():
+            if cause.retriable() or cause.code() == KafkaError._TIMED_OUT:  # noqa: SLF001
                 return ()
             refused = refused_right(self._kafka, cause, on_groups(self._app_id))
             raise (refused or unreachable(self._kafka, cause.str())) from None
