@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +28,7 @@ FLAGS: Final = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 _LIBRARIES: Final = ("usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu")
+_BROWSER, _DRIVER = "usr/lib/chromium/chromium", "usr/bin/chromedriver"
 
 
 def programs() -> tuple[str, str, dict[str, str]]:
@@ -35,21 +38,27 @@ def programs() -> tuple[str, str, dict[str, str]]:
         UnavailableError: The machine has neither them nor packages of them.
     """
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if browser and driver:
+    if browser and driver and _version(browser) == _version(driver):
         return browser, driver, dict(os.environ)
-    packages = ("--download-only", "--no-install-recommends", "chromium", "chromium-driver")
     try:
-        root = unpacked("chromium", "install", *packages)
+        # A driver is for the browser of its version only, so that both come from one place.
+        root = unpacked(("chromium", "chromium-driver"), (_BROWSER, _DRIVER))
     except UnavailableError as error:
         raise UnavailableError(
-            f"Chromium and its driver are not on PATH, and {error} Install the packages chromium "
-            "and chromium-driver (the programs chromium and chromedriver)."
+            f"Chromium and a driver of its version are not on PATH, and {error} Install the "
+            "packages chromium and chromium-driver (the programs chromium and chromedriver)."
         ) from None
     folders = [root / each for each in _LIBRARIES]
     folders += [folder / "pulseaudio" for folder in folders]
     paths = os.pathsep.join(map(str, folders))
-    found = root / "usr/lib/chromium/chromium", root / "usr/bin/chromedriver"
-    return str(found[0]), str(found[1]), {**os.environ, "LD_LIBRARY_PATH": paths}
+    return str(root / _BROWSER), str(root / _DRIVER), {**os.environ, "LD_LIBRARY_PATH": paths}
+
+
+def _version(program: str) -> str | None:
+    """The major version of a program; None if it does not say so."""
+    run = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    found = re.search(r"(\d+)\.\d+\.\d+", run.stdout)
+    return None if found is None else found[1]
 
 
 @contextmanager

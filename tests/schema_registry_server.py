@@ -46,10 +46,11 @@ _FLAGS = ("-Xms64m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 def _installed():
     """The directory of the server, downloaded and unpacked if it is not there."""
     target = jvm.cache_directory() / f"{_NAME}-{VERSION}"
-    if target.is_dir():
+    if _is_whole(target):
         return target
+    shutil.rmtree(target, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".download-", dir=target.parent))
+    scratch = Path(tempfile.mkdtemp(prefix=".registry-", dir=target.parent))
     try:
         (scratch / "ivy.xml").write_text(_IVY)
         root = html.escape(os.environ.get(jvm.REPOSITORY_VARIABLE, jvm.MAVEN_CENTRAL))
@@ -64,12 +65,18 @@ def _installed():
         assert archive.exists(), run.stdout + run.stderr
         with tarfile.open(archive) as opened:
             opened.extractall(scratch / "server", filter="data")
+        assert _is_whole(scratch / "server"), "the archive lacks what runs"
         # Another worker may have been faster.
         if not target.is_dir():
             (scratch / "server").rename(target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return target
+
+
+def _is_whole(directory):
+    """Whether a directory has what runs the server."""
+    return any(directory.glob("*-runner.jar")) and any(directory.glob("lib/*.jar"))
 
 
 class SchemaRegistryServer:

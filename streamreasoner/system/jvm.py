@@ -34,6 +34,8 @@ CACHE_VARIABLE = "STREAMREASONER_CACHE_DIR"
 REPOSITORY_VARIABLE = "STREAMREASONER_MAVEN_REPOSITORY"
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 OLDEST_JAVA = 17
+_LIST = "jars.txt"
+_SCRATCH = ".download-"
 
 _RESOLVE_SECONDS = 600
 # The watcher leads the group; its pipe closes when this process ends, however it ends.
@@ -138,25 +140,44 @@ def jars(name: str, coordinates: Sequence[str]) -> Path:
             directory cannot be written.
     """
     target = jars_directory(name, coordinates)
-    if target.is_dir():
+    if _is_whole(target):
         return target
     cache = _writable_cache()
     with _locked(cache / ".lock"):
-        if not target.is_dir():
+        if not _is_whole(target):
+            shutil.rmtree(target, ignore_errors=True)
+            for unfinished in cache.glob(f"{_SCRATCH}*"):
+                shutil.rmtree(unfinished, ignore_errors=True)
             _log.info("Downloading %s and its dependencies into %s.", name, target)
-            scratch = Path(tempfile.mkdtemp(prefix=".download-", dir=cache))
+            scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=cache))
             try:
                 _retrieve(coordinates, scratch)
+                names = sorted(each.name for each in (scratch / "jars").iterdir())
+                (scratch / "jars" / _LIST).write_text("\n".join(names))
                 (scratch / "jars").rename(target)
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
     return target
 
 
+def are_downloaded(name: str, coordinates: Sequence[str]) -> bool:
+    """Whether `jars` needs no network."""
+    return _is_whole(jars_directory(name, coordinates))
+
+
 def jars_directory(name: str, coordinates: Sequence[str]) -> Path:
     """Where `jars` puts these modules; the directory exists once they have been downloaded."""
     digest = hashlib.sha256(" ".join(coordinates).encode()).hexdigest()[:12]
     return cache_directory() / f"{name}-{digest}"
+
+
+def _is_whole(directory: Path) -> bool:
+    """Whether a directory has every jar of its list; cleaners of caches delete single files."""
+    try:
+        listed = (directory / _LIST).read_text().splitlines()
+    except OSError:
+        return directory.is_dir()  # of a release that wrote no list
+    return all((directory / name).is_file() for name in listed)
 
 
 def _retrieve(coordinates: Sequence[str], scratch: Path) -> None:

@@ -90,7 +90,7 @@ _log = logging.getLogger(__name__)
 
 def is_downloaded() -> bool:
     """Whether the broker's jars are in the cache, so that a start needs no network."""
-    return jvm.jars_directory(f"kafka-{KAFKA_VERSION}", COORDINATES).is_dir()
+    return jvm.are_downloaded(f"kafka-{KAFKA_VERSION}", COORDINATES)
 
 
 class Broker:

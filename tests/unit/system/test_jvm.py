@@ -70,6 +70,21 @@ def test_a_failed_download_leaves_nothing(monkeypatch, tmp_path):
     assert [path for path in tmp_path.iterdir() if path.name.startswith(".download")] == []
 
 
+def test_a_download_that_lost_a_jar_is_not_used(monkeypatch, tmp_path):
+    """Cleaners of caches delete single files; what is left is fetched again, or said to lack."""
+    monkeypatch.setenv(jvm.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(jvm.REPOSITORY_VARIABLE, "http://127.0.0.1:1/")
+    modules = ["org.example:nothing:1"]
+    directory = jvm.jars_directory("nothing", modules)
+    directory.mkdir()
+    (directory / "nothing-1.jar").touch()
+    assert jvm.jars("nothing", modules) == directory
+    (directory / "jars.txt").write_text("nothing-1.jar\nneeded-2.jar")
+    assert not jvm.are_downloaded("nothing", modules)
+    with pytest.raises(EnvironmentSetupError, match="Cannot download"):
+        jvm.jars("nothing", modules)
+
+
 def test_a_cache_that_cannot_be_written_is_named(monkeypatch, tmp_path):
     """The message names the variable that moves it."""
     (tmp_path / "file").write_text("")
