@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV ?= .venv
 DURATION ?= 60
 TARGET ?= messages
+DIR ?= w3c
 RUNS ?= 100000
 ARGS ?=
 
@@ -32,7 +33,7 @@ DEV_STAMP := $(VENV)/.dev-$(LOCK)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
 .PHONY: help demo test test-thorough check format format-check lint types imports docstrings house bench
-.PHONY: fuzz picture lock clean
+.PHONY: conformance fuzz picture lock clean
 .PHONY: python java
 
 help: ## List the commands
@@ -46,6 +47,9 @@ test: java $(DEV_STAMP) ## Run all tests on real Kafka, Spark and Delta (ARGS="-
 
 test-thorough: java $(DEV_STAMP) ## Run laws and crashes at length, for hours (ARGS="-k name" for some)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest $(WORKERS) --timeout=0 $(THOROUGH_TESTS) $(ARGS)
+
+conformance: $(DEV_STAMP) ## Run the test suites of the W3C in a folder (DIR=w3c)
+	$(BIN)/python tests/conformance/run.py $(DIR) $(ARGS)
 
 fuzz: $(DEV_STAMP) ## Search for inputs that go wrong (TARGET=messages RUNS=100000)
 	$(BIN)/python tests/fuzz/run.py $(TARGET) --runs $(RUNS) $(ARGS)

@@ -1,0 +1,127 @@
+"""Run official test suites: `make conformance DIR=…`.
+
+DIR holds the suites as the W3C publishes them, as folders or as .tar.xz archives: rdf-tests,
+data-shapes-test-suite and the toRdf part of json-ld-api. They are not part of this repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import tarfile
+import tempfile
+from collections import defaultdict
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
+
+from conformance import documents, entailment, queries, shapes, updates
+from conformance.outcome import OURS, Verdict, outcome
+from conformance.reasons import read_reasons, reason_of
+from conformance.report import Results, document, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conformance.outcome import Case
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "conformance.md"
+# Each suite: the end of the path of its manifest, and who reads its cases.
+SUITES: tuple[tuple[str, str, Callable[[str, Path], Iterator[Case]]], ...] = (
+    ("SPARQL 1.0", "sparql/sparql10/manifest.ttl", queries.cases),
+    ("SPARQL 1.1", "sparql/sparql11/manifest-all.ttl", queries.cases),
+    ("SPARQL 1.1", "sparql/sparql11/manifest-all.ttl", updates.cases),
+    ("SHACL", "data-shapes-test-suite/tests/core/manifest.ttl", shapes.cases),
+    ("SHACL", "data-shapes-test-suite/tests/sparql/manifest.ttl", shapes.cases),
+    *(
+        ("RDF 1.1", f"rdf/rdf11/rdf-{name}/manifest.ttl", documents.cases)
+        for name in ("n-triples", "n-quads", "turtle", "trig", "xml")
+    ),
+    ("RDF 1.1", "tests/toRdf-manifest.jsonld", documents.json_ld_cases),
+    ("RDF 1.1", "rdf/rdf11/rdf-mt/manifest.ttl", entailment.graph_cases),
+    ("SPARQL 1.1", "sparql/sparql11/entailment/manifest.ttl", entailment.query_cases),
+)
+
+
+def main() -> int:
+    """Run the suites that are there; 1 if a difference of ours has no reason."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("directory", type=Path, help="folder of the suites")
+    arguments.add_argument("--only", default="", help="cases whose suite or name has this text")
+    arguments.add_argument("--system", action="append", help="systems to run; default: all")
+    arguments.add_argument("--publish", action="store_true", help=f"write {DOCUMENT.name}")
+    options = arguments.parse_args()
+    # Peers log literals without a valid form, of which the suites have many.
+    logging.getLogger("rdflib").setLevel(logging.CRITICAL)
+    with ExitStack() as stack:
+        roots = [options.directory, *_unpacked(options.directory, stack)]
+        results = _run(list(_cases(roots)), options.only, options.system)
+    if not results:
+        print(f"{options.directory} has no suite that is known here.", file=sys.stderr)
+        return 1
+    reasons = read_reasons()
+    print(table(results))
+    unexplained = _print_differences(results, reasons, with_peers=bool(options.system))
+    if options.publish:
+        DOCUMENT.write_text(document(results, reasons), encoding="utf-8")
+    print(f"{unexplained} differences of {OURS} without a reason")
+    return 1 if unexplained else 0
+
+
+def _unpacked(directory: Path, stack: ExitStack) -> Iterator[Path]:
+    for archive in sorted(directory.glob("*.tar.xz")):
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        with tarfile.open(archive) as packed:
+            packed.extractall(folder, filter="data")
+        yield folder
+
+
+def _cases(roots: list[Path]) -> Iterator[Case]:
+    for suite, manifest, read in SUITES:
+        found = chain.from_iterable(root.glob(f"**/{manifest}") for root in roots)
+        for path in found:
+            yield from read(suite, path.resolve())
+            break
+
+
+def _run(cases: list[Case], only: str, systems: list[str] | None) -> Results:
+    results: Results = defaultdict(lambda: defaultdict(dict))
+    for number, case in enumerate(cases, start=1):
+        if only not in f"{case.suite} {case.name}":
+            continue
+        if sys.stderr.isatty():
+            print(f"\r\033[K{number} of {len(cases)}: {case.name}", end="", file=sys.stderr)
+        for system, check in case.checks.items():
+            if systems and system not in systems:
+                continue
+            found = outcome(check)
+            if found is not None:
+                results[case.suite][system][case.name] = found
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    return results
+
+
+def _print_differences(results: Results, reasons: dict[str, str], *, with_peers: bool) -> int:
+    """Print what systems do not pass, and why; returns how many of ours have no reason."""
+    unexplained = 0
+    for suite, systems in results.items():
+        for system, cases in systems.items():
+            for name, found in cases.items():
+                if found.verdict is Verdict.PASSED:
+                    continue
+                if system.startswith(OURS):
+                    unexplained += reason_of(reasons, system, name) is None
+                elif not with_peers:
+                    continue
+                print(f"{suite}, {system}: {name}: {found.verdict}: {found.cause}")
+    return unexplained
+
+
+if __name__ == "__main__":
+    sys.exit(main())
