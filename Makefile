@@ -32,7 +32,7 @@ RUN_STAMP := $(VENV)/.run-$(LOCK)
 DEV_STAMP := $(VENV)/.dev-$(LOCK)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
-.PHONY: help demo test test-thorough check format format-check lint types imports docstrings house bench
+.PHONY: help demo test test-thorough check format format-check lint types imports docstrings house licences bench
 .PHONY: conformance fuzz picture lock clean
 .PHONY: python java
 
@@ -54,7 +54,7 @@ conformance: $(DEV_STAMP) ## Run the test suites of the W3C in a folder (DIR=w3c
 fuzz: $(DEV_STAMP) ## Search for inputs that go wrong (TARGET=messages RUNS=100000)
 	$(BIN)/python tests/fuzz/run.py $(TARGET) --runs $(RUNS) $(ARGS)
 
-check: format-check lint types imports docstrings house ## Run every static check
+check: format-check lint types imports docstrings house licences ## Run every static check
 
 format: $(DEV_STAMP) ## Format the code and fix what ruff can fix
 	$(BIN)/ruff format
@@ -77,6 +77,9 @@ docstrings: $(DEV_STAMP)
 
 house: $(DEV_STAMP)
 	$(BIN)/python scripts/house.py
+
+licences: $(DEV_STAMP)
+	$(BIN)/python scripts/licences.py
 
 bench: java $(DEV_STAMP) ## Run the benchmarks and print their tables
 	$(BIN)/python -m benchmarks $(ARGS)
