@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from streamreasoner.api.answers import Answer
     from streamreasoner.api.nodes import PythonTerm
     from streamreasoner.api.updates import Time
+    from streamreasoner.api.validation import ValidationReport
     from streamreasoner.engine.ports import Backend
     from streamreasoner.explain import Explanation, Limits
     from streamreasoner.lang.ast import Atom
@@ -481,6 +482,20 @@ class Reasoner:
             for name, constraint in self.program.constraints.items()
             for violation in violations(constraint, self._present(name), self.dictionary)
         ]
+
+    @in_turn
+    def validate(self) -> ValidationReport:
+        """The validation report of the present facts, by the shapes of the program.
+
+        It unpacks as that of pySHACL: `conforms, graph, text = reasoner.validate()`.
+
+        Raises:
+            ProgramError: The program has no shapes.
+        """
+        # rdflib's part that writes reports is not imported by programs without shapes.
+        from streamreasoner.api.validation import validation_report  # noqa: PLC0415
+
+        return validation_report(self.program, self._evaluated.facts, self.dictionary)
 
     @in_turn
     def trace(self, predicate: str = TRIPLE) -> Trace:

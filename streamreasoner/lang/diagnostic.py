@@ -74,6 +74,7 @@ CATALOGUE = {
     "SR507": "A decimal that an atom looks up is not an integer, even if it is whole.",
     "SR508": "Answers of a continuous query are a set: only LIMIT and OFFSET need an ORDER BY.",
     "SR509": "A query has an answer for some data.",
+    "SR510": "Shapes demand by the constraints of SHACL; other parts of their graph are left out.",
 }
 """Code to the rule behind it; docs/diagnostics.md explains each with an example."""
 

@@ -40,7 +40,7 @@ from streamreasoner.program.constraint_checks import (
 )
 from streamreasoner.program.constraints import Constraint, constraints
 from streamreasoner.program.imports import with_imports
-from streamreasoner.program.sources import read_query, read_source
+from streamreasoner.program.sources import read_query, read_shapes, read_source
 from streamreasoner.program.text import common_prefixes
 from streamreasoner.system.garbage import without_collections
 
@@ -191,6 +191,15 @@ def check_source(text: str, source: str) -> CheckedProgram:
         ProgramError: With a diagnostic for every mistake.
     """
     return _check(read_source(text, source))
+
+
+def check_shapes(texts: Mapping[str, str]) -> CheckedProgram:
+    """Check texts of shapes, by their names, as one program; see `check_text`.
+
+    Raises:
+        ProgramError: With a diagnostic for every mistake.
+    """
+    return _check_readings(read_shapes(texts))
 
 
 def check_query(text: str, source: str, name: str) -> CheckedProgram:

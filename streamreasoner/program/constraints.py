@@ -37,18 +37,21 @@ class Constraint:
         Args:
             args: Canonical terms.
         """
-        if self.template is None:
-            return self.fact(args)
+        return self.fact(args) if self.template is None else self.filled(self.template.text, args)
+
+    def filled(self, text: str, args: Sequence[str]) -> str:
+        """A text with arguments in place of the placeholders of the template's parameters."""
+        assert self.template is not None  # noqa: S101 - it names the arguments
         printed = {
             parameter.name: print_expression(term, self.prefixes)
             for parameter, term in zip(self.template.atom.arguments, _constants(args), strict=True)
             if isinstance(parameter, ast.Variable)
         }
 
-        def filled(match: Match[str]) -> str:
+        def put(match: Match[str]) -> str:
             return printed[match[1]]
 
-        return PLACEHOLDER.sub(filled, self.template.text)
+        return PLACEHOLDER.sub(put, text)
 
     def fact(self, args: Sequence[str]) -> str:
         """Return a violation as a fact in the rule language; see `message`."""

@@ -17,7 +17,7 @@ from streamreasoner import rulesets
 from streamreasoner.lang import limits
 from streamreasoner.lang.ast import Atom, Import, Query, walk
 from streamreasoner.lang.diagnostic import Diagnostic
-from streamreasoner.program.sources import read_query, read_source
+from streamreasoner.program.sources import SHAPES, read_query, read_shapes, read_source
 
 if TYPE_CHECKING:
     from streamreasoner.lang.ast import Program
@@ -33,6 +33,7 @@ def with_imports(main: ParsedText) -> tuple[ParsedText, ...]:
     queue = deque([main])
     readings = []
     queries: list[tuple[Query, ParsedText]] = []
+    shapes: dict[str, str] = {}
     while queue:
         reading = queue.popleft()
         failures = []
@@ -48,16 +49,21 @@ def with_imports(main: ParsedText) -> tuple[ParsedText, ...]:
                 failures.append(_failure(directive, source, error))
                 continue
             seen.add(key)
-            if isinstance(directive, Query):
-                answers = read_query(text, source, directive.predicate)
-                queries.append((directive, answers))
-                queue.append(answers)
-            else:
-                queue.append(read_source(text, source))
+            match directive:
+                case Query():
+                    answers = read_query(text, source, directive.predicate)
+                    queries.append((directive, answers))
+                    queue.append(answers)
+                case _ if source.endswith(SHAPES):
+                    # Shapes of one file may be described in another.
+                    shapes[source] = text
+                case _:
+                    queue.append(read_source(text, source))
         if failures:
             diagnostics = (*reading.diagnostics, *failures)
             reading = replace(reading, diagnostics=diagnostics, complete=False)
         readings.append(reading)
+    readings += read_shapes(shapes) if shapes else ()
     taken = [_taken(query, answers, readings) for query, answers in queries]
     if problems := [each for each in taken if each is not None]:
         readings[0] = replace(readings[0], diagnostics=(*readings[0].diagnostics, *problems))
@@ -147,7 +153,7 @@ def read_file(path: Path) -> str:
         OSError: The file cannot be read.
         ValueError: It is too large or not UTF-8, or the path is invalid; `reason` describes which.
     """
-    if path.stat().st_size > limits.FILE_BYTES:
+    if path.suffix != SHAPES and path.stat().st_size > limits.FILE_BYTES:
         raise ValueError(
             f"it has more than {limits.FILE_BYTES:,} bytes; "
             "put its facts into a file of facts, or its rules into several files"

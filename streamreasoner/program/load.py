@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from streamreasoner import rulesets
 from streamreasoner.errors import ProgramError
-from streamreasoner.program.checked import check_source, check_text
+from streamreasoner.program.checked import check_shapes, check_source, check_text
 from streamreasoner.program.imports import read_file, reason
 from streamreasoner.program.sources import SUFFIXES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from streamreasoner.program.checked import CheckedProgram
 
 
@@ -40,6 +42,15 @@ def load_program(rules: str | Path) -> CheckedProgram:
     if path.suffix not in SUFFIXES and not path.exists() and len(path.parts) == 1:
         raise ProgramError(_unknown(rules))
     return check_source(read_rules(path), rules)
+
+
+def load_shapes(paths: Iterable[Path]) -> CheckedProgram:
+    """Read and check files of shapes as one program: shapes of one may be of another.
+
+    Raises:
+        ProgramError: The shapes have mistakes, or there is no such file.
+    """
+    return check_shapes({str(path): read_rules(path) for path in paths})
 
 
 def _text_or_path(rules: str) -> CheckedProgram:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from streamreasoner.lang.parser import read
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from streamreasoner.lang.parser import ParsedText
 
 SHAPES = ".ttl"
@@ -27,12 +29,18 @@ SUFFIXES = (".dl", SHAPES, QUERY)
 
 def read_source(text: str, source: str) -> ParsedText:
     """Read a text of rules, or one of shapes or a query as the rules that they stand for."""
-    # Most programs have neither, so they do not import how these are read.
     if source.endswith(SHAPES):
-        from streamreasoner.shapes.compile import compile_shapes  # noqa: PLC0415
-
-        return compile_shapes(text, source)
+        (reading,) = read_shapes({source: text})
+        return reading
     return read_query(text, source) if source.endswith(QUERY) else read(text, source)
+
+
+def read_shapes(texts: Mapping[str, str]) -> tuple[ParsedText, ...]:
+    """Read texts of shapes, by their names, as rules; shapes of one may be of another."""
+    # Most programs have neither shapes nor queries, so they do not import how these are read.
+    from streamreasoner.shapes.compile import compile_shapes  # noqa: PLC0415
+
+    return compile_shapes(texts).readings
 
 
 def read_query(text: str, source: str, name: str | None = None) -> ParsedText:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from streamreasoner.lang.ast import NOWHERE, Constant, Span, Variable
+from streamreasoner.lang.ast import NOWHERE, Atom, Constant, Span, Variable
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.sparql.algebra import (
     Apply,
@@ -24,7 +24,7 @@ from streamreasoner.sparql.algebra import (
     TriplePattern,
     Values,
 )
-from streamreasoner.sparql.rules.bodies import Body
+from streamreasoner.sparql.rules.bodies import UNBOUND, Body
 from streamreasoner.sparql.rules.dataset import Dataset
 from streamreasoner.sparql.rules.patterns import Patterns
 from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError, atom
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streamreasoner.lang.ast import Rule
-    from streamreasoner.sparql.algebra import Path, Query
+    from streamreasoner.sparql.algebra import Path, Query, Term
 
 _Node = TypeVar("_Node")
 
@@ -42,7 +42,7 @@ def derive_prebound(
     query: Query,
     predicate: str,
     given: tuple[str, Sequence[str]],
-    terms: Mapping[str, Constant | Path],
+    terms: Mapping[str, Term | Path],
     columns: Sequence[str],
 ) -> list[Rule]:
     """The rules that derive the answers of a SELECT or ASK as facts.
@@ -67,13 +67,14 @@ def derive_prebound(
     for body in patterns.bodies(select):
         arguments = [body.argument(book.variable(name)) for name in columns]
         book.derive(predicate, arguments, body.literals)
+    if not any(head.predicate == predicate for rule in book.rules for head in rule.heads):
+        unbound = [Constant(UNBOUND, NOWHERE) for _ in columns]
+        book.derive(predicate, unbound, (Atom(book.predicate("nothing"), (), NOWHERE),))
     return book.rules
 
 
 def _check(query: Query, prebound: frozenset[str], given: frozenset[str]) -> None:
     """Refuse what SHACL does not allow in queries with values (appendix A)."""
-    if query.dataset is not None:
-        raise _disallowed("FROM", query.dataset, "write GRAPH <name> { … } for another graph")
     for node in _nodes(query.select):
         match node:
             case Minus(_, _, span):
@@ -104,7 +105,7 @@ class _Substitution:
         key: A given variable, which a group without keys of its own is grouped by.
     """
 
-    def __init__(self, terms: Mapping[str, Constant | Path], key: str) -> None:
+    def __init__(self, terms: Mapping[str, Term | Path], key: str) -> None:
         self._terms = terms
         self._key = Variable(key, NOWHERE)
 

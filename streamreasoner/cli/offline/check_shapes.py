@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from streamreasoner.api.reasoner import Reasoner
+
+
+class ReportFormat(StrEnum):
+    """How violations are printed."""
+
+    TEXT = "text"
+    TURTLE = "turtle"
+    JSON = "json"
+
 
 def check_shapes(
-    shapes: Annotated[Path, typer.Argument(help="A file of shapes in SHACL (.ttl).")],
+    shapes: Annotated[list[Path], typer.Argument(help="Files of shapes in SHACL (.ttl).")],
     data: Annotated[
         list[Path] | None,
         typer.Option(help="A file of facts to check, as for materialize; may be repeated."),
     ] = None,
+    format_: Annotated[
+        ReportFormat,
+        typer.Option(
+            "--format",
+            help="Of the violations: text on standard error, or the validation report on standard"
+            " output, as a graph in Turtle or as JSON.",
+        ),
+    ] = ReportFormat.TEXT,
     *,
     print_rules: Annotated[
         bool, typer.Option("--print", help="Print the rules that the shapes stand for.")
@@ -22,28 +42,48 @@ def check_shapes(
 ) -> None:
     """Check that shapes are supported, and that data conforms to them; exit code 3 if it does not.
 
-    Without --data, only the shapes are checked.
+    Shapes of one file may be described in another. Without --data, only the shapes are checked.
     """
     from streamreasoner.errors import ProgramError
-    from streamreasoner.program.load import load_program
+    from streamreasoner.lang.diagnostic import render
+    from streamreasoner.program.load import load_shapes
     from streamreasoner.program.sources import SHAPES
     from streamreasoner.program.text import canonical_text
 
-    if shapes.suffix != SHAPES:
-        raise ProgramError(f"The name of a file of shapes ends in {SHAPES}; {shapes} does not.")
-    checked = load_program(shapes)
+    for path in shapes:
+        if path.suffix != SHAPES:
+            raise ProgramError(f"The name of a file of shapes ends in {SHAPES}; {path} does not.")
+    if format_ is not ReportFormat.TEXT and not data:
+        raise typer.BadParameter("A report is of data; name it with --data.", param_hint="--format")
+    checked = load_shapes(shapes)
+    if checked.warnings:
+        print(render(checked.warnings, checked.texts), file=sys.stderr)
     if print_rules:
         print(canonical_text(checked.programs), end="")
     count = len(checked.constraints)
     print(
-        f"{shapes}: {count} constraint{'s' * (count != 1)}",
-        file=sys.stderr if print_rules else sys.stdout,
+        f"{', '.join(map(str, shapes))}: {count:,} constraint{'s' * (count != 1)}",
+        file=sys.stderr if print_rules or format_ is not ReportFormat.TEXT else sys.stdout,
     )
     if data:
         from streamreasoner.api.reasoner import Reasoner
-        from streamreasoner.cli.offline.violations import VIOLATED, print_violations
+        from streamreasoner.cli.offline.violations import VIOLATED
 
         reasoner = Reasoner(checked)
         reasoner.load(*data)
-        if print_violations(reasoner):
+        if _print_report(reasoner, format_):
             raise typer.Exit(VIOLATED)
+
+
+def _print_report(reasoner: Reasoner, format_: ReportFormat) -> bool:
+    """Print the violations; returns whether there are any."""
+    from streamreasoner.cli.offline.violations import print_violations
+
+    if format_ is ReportFormat.TEXT:
+        return print_violations(reasoner) > 0
+    report = reasoner.validate()
+    if format_ is ReportFormat.TURTLE:
+        print(report.graph.serialize(format="turtle"), end="")
+    else:
+        print(report.to_json())
+    return not report.conforms

@@ -140,7 +140,7 @@ def _may_be_empty(predicate: object) -> bool:
         case Inverse(inner):
             return _may_be_empty(inner)
         case Sequence(parts):
-            return any(map(_may_be_empty, parts))
+            return all(map(_may_be_empty, parts))
         case Alternative(parts):
             return any(map(_may_be_empty, parts))
         case _:

@@ -23,18 +23,21 @@ class Dataset:
     """The graphs of one query.
 
     Args:
-        query: The query.
+        query: The query; None reads the default graph and the named graphs of the facts.
         book: Takes the rules of a default graph of several graphs.
 
     Attributes:
         named: The graphs that GRAPH finds; None: all.
     """
 
-    def __init__(self, query: Query, book: Rulebook) -> None:
+    def __init__(self, query: Query | None, book: Rulebook) -> None:
         self._book = book
-        self._default = None if query.dataset is None else query.default_graphs
+        self._default: tuple[Constant, ...] | None = None
         self._merged: str | None = None
-        self.named = None if query.dataset is None else tuple(dict.fromkeys(query.named_graphs))
+        self.named: tuple[Constant, ...] | None = None
+        if query is not None and query.dataset is not None:
+            self._default = query.default_graphs
+            self.named = tuple(dict.fromkeys(query.named_graphs))
 
     def atom(
         self, subject: Expression, predicate: Expression, value: Expression, graph: Term | None

@@ -108,7 +108,7 @@ class Rulebook:
         body = tuple(literals)
         if not any(isinstance(literal, Atom) for literal in body):
             body = (self.unit(), *body)
-        rule = _without_single_uses(Rule(tuple(heads), body, NOWHERE))
+        rule = without_single_uses(Rule(tuple(heads), body, NOWHERE))
         counts = any(isinstance(each, Aggregate) for head in heads for each in head.arguments)
         if counts or rule not in self.rules:
             self.rules.append(rule)
@@ -165,7 +165,7 @@ def number(value: int) -> Constant:
     return Constant(to_ntriples(value), NOWHERE)
 
 
-def _without_single_uses(rule: Rule) -> Rule:
+def without_single_uses(rule: Rule) -> Rule:
     """The rule with wildcards for arguments of positive atoms that are used nowhere else."""
     uses = Counter(
         variable.name for literal in (*rule.heads, *rule.body) for variable in variables(literal)

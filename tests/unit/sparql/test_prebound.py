@@ -107,7 +107,6 @@ def test_a_given_variable_is_each_of_its_values(query):
         ("SELECT $this { SERVICE <http://e/> { ?a ?b ?c } }", "SERVICE"),
         ("SELECT $this { $this ?p ?o { SELECT ?a { ?a ?b ?c } } }", "does not select $this"),
         ("SELECT $this { BIND (true AS $this) }", "cannot assign the pre-bound variable $this"),
-        ("SELECT $this FROM <http://e/> { $this ?p ?o }", "FROM"),
     ],
 )
 def test_what_shacl_does_not_allow_is_refused(query, message):

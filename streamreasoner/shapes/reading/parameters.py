@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from streamreasoner.rdf.terms import parse
-from streamreasoner.rdf.vocabulary import XSD_BOOLEAN, XSD_DATE, XSD_DATE_TIME
+from streamreasoner.rdf.terms import parse, to_ntriples
+from streamreasoner.rdf.vocabulary import XSD_BOOLEAN, XSD_DATE, XSD_DATE_TIME, XSD_STRING
 from streamreasoner.shapes.graph import iri
+from streamreasoner.shapes.shape import QUALIFIED
+from streamreasoner.sparql.regex_flags import FLAGS, flagged
 from streamreasoner.values.numbers import number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import TypeAlias
 
     from streamreasoner.shapes.graph import Graph
@@ -24,7 +26,6 @@ _NODE_KINDS = {iri(kind): kind for kind in _KINDS}
 _TRUE = frozenset({f'"true"^^<{XSD_BOOLEAN}>', f'"1"^^<{XSD_BOOLEAN}>'})
 _FALSE = frozenset({f'"false"^^<{XSD_BOOLEAN}>', f'"0"^^<{XSD_BOOLEAN}>'})
 _WHOLE = re.compile(r"\+?[0-9]{1,18}")
-_FLAGS = frozenset("ism")
 
 
 class UnsupportedError(Exception):
@@ -35,19 +36,24 @@ class UnsupportedError(Exception):
         self.name = name
 
 
+def is_true(name: str, value: str) -> bool:
+    """Whether a boolean is true.
+
+    Raises:
+        UnsupportedError: It is not a boolean.
+    """
+    if value not in _TRUE | _FALSE:
+        raise UnsupportedError(name, "true or false")
+    return value in _TRUE
+
+
 def _iri(name: str, value: str, *_: object) -> Values:
     if not value.startswith("<"):
         raise UnsupportedError(name, "an IRI")
     return (value,)
 
 
-def _shape(_: str, value: str, *__: object) -> Values:
-    return (value,)
-
-
-def _term(name: str, value: str, *_: object) -> Values:
-    if value.startswith("_:"):
-        raise UnsupportedError(name, "an IRI or a literal")
+def _term(_: str, value: str, *__: object) -> Values:
     return (value,)
 
 
@@ -65,26 +71,42 @@ def _count(name: str, value: str, *_: object) -> Values:
 
 
 def _bound(name: str, value: str, *_: object) -> Values:
-    if number(value) is None and parse(value).datatype not in {XSD_DATE, XSD_DATE_TIME}:
-        raise UnsupportedError(name, "a number, an xsd:date or an xsd:dateTime")
+    ordered = {XSD_BOOLEAN, XSD_DATE, XSD_DATE_TIME, XSD_STRING}
+    if number(value) is None and parse(value).datatype not in ordered:
+        raise UnsupportedError(
+            name, "a number, a string, a boolean, an xsd:date or an xsd:dateTime"
+        )
     return (value,)
 
 
 def _pattern(name: str, value: str, graph: Graph, node: str) -> Values:
-    flags = graph.objects(node, iri("flags"))
-    text = "".join(sorted({flag for each in flags for flag in parse(each).value}))
-    if not _FLAGS.issuperset(text):
-        raise UnsupportedError("flags", "of the letters i, s and m")
     if not value.startswith('"'):
         raise UnsupportedError(name, "a string")
-    return parse(value).value, text
+    text = parse(value).value
+    flags = "".join(parse(each).value for each in graph.objects(node, iri("flags")))
+    pattern = flagged(text, flags)
+    if pattern is None:
+        raise UnsupportedError("flags", f"of the letters {', '.join(sorted(FLAGS))}")
+    return to_ntriples(text), to_ntriples(pattern)
 
 
 def _terms(name: str, value: str, graph: Graph, _: str) -> Values:
     members = graph.members(value)
-    if members is None or any(member.startswith("_:") for member in members):
-        raise UnsupportedError(name, "a list of IRIs and literals")
+    if members is None:
+        raise UnsupportedError(name, "a list")
     return tuple(members)
+
+
+def _languages(name: str, value: str, graph: Graph, _: str) -> Values:
+    members = graph.members(value)
+    if members is None or not all(parse(each).datatype == XSD_STRING for each in members):
+        raise UnsupportedError(name, "a list of strings")
+    return tuple(members)
+
+
+def _unique(name: str, value: str, *_: object) -> Values:
+    # The specification has the literal `true` here, not the value: "1" demands nothing.
+    return () if is_true(name, value) and value.startswith('"true"') else None
 
 
 def _shapes(name: str, value: str, graph: Graph, _: str) -> Values:
@@ -94,11 +116,32 @@ def _shapes(name: str, value: str, graph: Graph, _: str) -> Values:
     return tuple(members)
 
 
-def _closed(name: str, value: str, graph: Graph, node: str) -> Values:
-    if value in _FALSE:
+def _qualified(name: str, value: str, graph: Graph, node: str) -> Values:
+    """The number, the shape that is counted, and the shapes of siblings, if these are apart."""
+    count = _count("minCount" if name == "qualifiedMinCount" else "maxCount", value)
+    (shape,) = graph.objects(node, iri("qualifiedValueShape"))
+    if count is None:
         return None
-    if value not in _TRUE:
-        raise UnsupportedError(name, "true or false")
+    siblings: dict[str, None] = {}
+    for each in graph.objects(node, iri("qualifiedValueShapesDisjoint")):
+        if is_true("qualifiedValueShapesDisjoint", each):
+            siblings = dict.fromkeys(_siblings(graph, node))
+    siblings.pop(shape, None)
+    return (*count, shape, *siblings)
+
+
+def _siblings(graph: Graph, node: str) -> Iterator[str]:
+    """What the property shapes of the same shapes count."""
+    for predicates in graph.triples.values():
+        properties = predicates.get(iri("property"), ())
+        if node in properties:
+            for each in properties:
+                yield from graph.objects(each, iri("qualifiedValueShape"))
+
+
+def _closed(name: str, value: str, graph: Graph, node: str) -> Values:
+    if not is_true(name, value):
+        return None
     allowed = [
         path
         for each in graph.objects(node, iri("property"))
@@ -120,7 +163,10 @@ ONCE: Mapping[str, Callable[[str, str, Graph, str], Values]] = {
     "nodeKind": _node_kind,
     "pattern": _pattern,
     "in": _terms,
+    "languageIn": _languages,
+    "uniqueLang": _unique,
     "closed": _closed,
+    **dict.fromkeys(sorted(QUALIFIED), _qualified),
 }
 """Parameters that a shape has at most once: takes name, value, graph and shape.
 
@@ -130,9 +176,17 @@ Each returns the values of a component, None if there is nothing to check.
 MANY: Mapping[str, Callable[[str, str, Graph, str], Values]] = {
     "class": _iri,
     "hasValue": _term,
-    "node": _shape,
-    "not": _shape,
+    "equals": _iri,
+    "disjoint": _iri,
+    "lessThan": _iri,
+    "lessThanOrEquals": _iri,
+    "node": _term,
+    "not": _term,
     "and": _shapes,
     "or": _shapes,
+    "xone": _shapes,
 }
 """The same for parameters that a shape may have several times, each a constraint of its own."""
+
+OF_PATHS = frozenset((*COUNTS, "uniqueLang", "lessThan", "lessThanOrEquals", *QUALIFIED))
+"""Parameters of property shapes only."""

@@ -1,0 +1,1 @@
+"""Shapes to rules. Invariant: no two shapes or constraints have a predicate in common."""
