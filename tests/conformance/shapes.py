@@ -11,8 +11,9 @@ from pyoxigraph import BlankNode, Dataset, NamedNode, RdfFormat, parse
 
 from conformance.datasets import FORMATS, text
 from conformance.manifest import MF, entries
-from conformance.outcome import Case, refuses
+from conformance.outcome import OURS, Case, refuses
 from conformance.results import Expected
+from streamreasoner import Reasoner
 from streamreasoner.errors import StreamReasonerError
 
 if TYPE_CHECKING:
@@ -113,4 +114,11 @@ def _pyshacl(data: Path, shapes: Path) -> Dataset:
     return Dataset(parse(report.serialize(format="nt").encode(), format=RdfFormat.N_TRIPLES))
 
 
-_SYSTEMS = {"pySHACL": _pyshacl}
+def _ours(data: Path, shapes: Path) -> Dataset:
+    reasoner = Reasoner.from_rules(shapes)
+    reasoner.load(data)
+    report = reasoner.validate().graph.serialize(format="nt").encode()
+    return Dataset(parse(report, format=RdfFormat.N_TRIPLES))
+
+
+_SYSTEMS = {OURS: _ours, "pySHACL": _pyshacl}
