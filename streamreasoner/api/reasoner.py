@@ -428,8 +428,10 @@ class Reasoner:
         updates: Iterable[Updates],
         program: CheckedProgram | None = None,
         frontier: int = NO_FRONTIER,
+        *,
+        read: Callable[[], object] = lambda: None,
     ) -> None:
-        """Evaluate an epoch of encoded input and roll it back, to find out whether it fails.
+        """Evaluate an epoch of encoded input and roll it back, to find out what it does.
 
         Only new terms remain in the dictionary.
 
@@ -437,15 +439,16 @@ class Reasoner:
             updates: The input.
             program: The program of the epoch, if it changes.
             frontier: That of the epoch.
+            read: Called at the end of the epoch, to read its state.
 
         Raises:
             EngineError: The epoch fails.
         """
         if program is None:
-            self.engine.rehearse(updates, frontier=frontier)
+            self.engine.rehearse(updates, frontier=frontier, read=read)
         else:
             plan, facts = self._change_to(program)
-            self.engine.rehearse(chain(facts, updates), plan, frontier)
+            self.engine.rehearse(chain(facts, updates), plan, frontier, read=read)
 
     @in_turn
     def facts(self, predicate: str = TRIPLE) -> Facts:
@@ -576,6 +579,48 @@ class Reasoner:
         return answer.holds if isinstance(answer, Truth) else Answer(answer, prefixes)
 
     @in_turn
+    def update(
+        self,
+        text: str,
+        *,
+        base: str = "",
+        inferred: bool = True,
+        ts: Time | None = None,
+        limits: QueryLimits | None = None,
+    ) -> Diff:
+        """Perform a request of SPARQL 1.1 Update on the asserted triples and quads, as one epoch.
+
+        Each operation sees what those before it have done. A triple that is inserted is asserted
+        once, and one that is deleted is not asserted any more. To delete what is not asserted but
+        derived is refused, if it would stay.
+
+        Args:
+            text: The request.
+            base: An absolute IRI that relative ones are resolved against, before any BASE.
+            inferred: Whether WHERE reads derived facts, too.
+            ts: The event time of what changes, which facts that expire need.
+            limits: What each WHERE may use; by default as much as there is.
+
+        Raises:
+            ProgramError: It is not SPARQL 1.1 Update; the message says where.
+            QueryError: An operation fails, or exceeds a limit; nothing has changed.
+            DataError: It inserts what the program does not have, or a document cannot be read.
+            EngineError: The epoch failed and was rolled back.
+        """
+        from streamreasoner.api.updating import AssertedFacts  # noqa: PLC0415 - few do this
+        from streamreasoner.query.sparql.limits import QueryLimits  # noqa: PLC0415
+        from streamreasoner.query.sparql.updating.perform import perform  # noqa: PLC0415
+        from streamreasoner.sparql.parse import parse_update  # noqa: PLC0415
+
+        request = parse_update(text, "<update>", base)
+        time = None if ts is None else milliseconds(ts)
+        before = AssertedFacts(self, self._evaluated, time, inferred=inferred)
+        edits = perform(request, before, limits or QueryLimits())
+        updates = before.updates(edits)
+        before.check_deletions(edits, updates)
+        return self._apply(updates)
+
+    @in_turn
     def facts_of_epoch(self) -> FactsOfEpoch:
         """The present triples and quads as queries read them, copied once an epoch."""
         if self._asked is None:
@@ -648,10 +693,17 @@ class Reasoner:
             self.take((), report=False)
         return self.engine
 
+    def frontier_of(self, updates: Sequence[Updates]) -> int:
+        """The frontier that updates move time to."""
+        times = [
+            int(each.times.max())
+            for each in updates
+            if each.times is not None and len(each.times) > 0
+        ]
+        return max(times) - self._lateness if times else NO_FRONTIER
+
     def _apply(self, updates: Sequence[Updates]) -> Diff:
-        times = [int(each.times.max()) for each in updates if each.times is not None]
-        frontier = max(times) - self._lateness if times else NO_FRONTIER
-        return self._diff(self.take(updates, frontier))
+        return self._diff(self.take(updates, self.frontier_of(updates)))
 
     def _diff(self, result: EpochResult, before: CheckedProgram | None = None) -> Diff:
         programs = [self.program] if before is None else [before, self.program]

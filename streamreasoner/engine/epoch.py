@@ -171,20 +171,26 @@ class Engine:
         updates: Iterable[Updates],
         plan: ProgramPlan | None = None,
         frontier: int = NO_FRONTIER,
+        *,
+        read: Callable[[], object] = lambda: None,
     ) -> None:
-        """Evaluate an epoch and roll it back, to find out whether it fails.
+        """Evaluate an epoch and roll it back, to find out what it does, or whether it fails.
 
         Args:
             updates: Updates of predicates of the program.
             plan: The program of the epoch, if it changes.
             frontier: That of the epoch.
+            read: Called at the end of the epoch, to read its state.
 
         Raises:
             EngineError: The epoch fails.
         """
         admitted = self._admit(updates, max(self._frontier, frontier))
         self._evaluate(admitted.updates, plan, report=True)
-        self._backend.rollback()
+        try:
+            read()
+        finally:
+            self._backend.rollback()
 
     def _admit(self, updates: Iterable[Updates], frontier: int) -> Admitted:
         """What input and the frontier change, before the epoch begins."""
