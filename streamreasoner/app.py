@@ -338,8 +338,8 @@ def _bootstrap_once(
     with ExitStack() as stack:
         now = time.time_ns() // 1_000_000
         check_request(request, config, now)
-        program, topics = _program(config), _topics(config)
-        lock = _lock(config, stack)
+        program, lock = _program(config), _lock(config, stack)
+        topics = _topics(config)
         _check_published(config, program, "")
         file, pieces = BootstrapFile(config.state.directory), Pieces(config.state.pieces)
         asked = file.interrupted(request)
@@ -426,9 +426,9 @@ def _checked(
     """What a start needs, before it takes time: whatever can be refused now is."""
     session.check_java()
     program = _program(config)
-    topics = _topics(config)
     lock = _lock(config, stack)
     check_finished(config.state)
+    topics = _topics(config)
     schemas = _schemas(config, stack)
     if not (config.state.tables / PROGRAMS).exists():
         _check_published(config, program, "")

@@ -36,6 +36,7 @@ MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 OLDEST_JAVA = 17
 _LIST = "jars.txt"
 _SCRATCH = ".download-"
+_SAID = 300
 
 _RESOLVE_SECONDS = 600
 # The watcher leads the group; its pipe closes when this process ends, however it ends.
@@ -68,7 +69,12 @@ def java(*, newest: int | None = None) -> str:
         raise EnvironmentSetupError(f"Java at {command} does not run: {error}. {advice}") from None
     version = re.search(r'version "(?:1\.)?(\d+)', banner)
     if version is None:
-        raise EnvironmentSetupError(f"{command} -version printed no Java version. {advice}")
+        # Java that cannot start says why: memory, a library, another machine's program.
+        said = " ".join(f"{banner} {result.stdout}".split())[:_SAID] or "nothing"
+        raise EnvironmentSetupError(
+            f"{command} -version printed no version of Java, but: {said}. Remove what stops it, "
+            f"or use another Java, version {allowed}."
+        )
     major = int(version[1])
     if major < OLDEST_JAVA or (newest is not None and major > newest):
         raise EnvironmentSetupError(f"Java {major} at {command} is not supported. {advice}")

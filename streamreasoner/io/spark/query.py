@@ -10,6 +10,7 @@ import re
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakMethod
 
@@ -21,6 +22,7 @@ from pyspark.sql.classic.dataframe import DataFrame
 from streamreasoner.errors import (
     BatchTooLargeError,
     BrokerError,
+    EnvironmentSetupError,
     SparkDiedError,
     StateError,
     StreamReasonerError,
@@ -34,7 +36,6 @@ from streamreasoner.io.spark.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from typing import Self
 
     import pyarrow as pa
@@ -160,6 +161,7 @@ class Query:
         self._error: BaseException | None = None
         self._query: StreamingQuery | None = None
         self._checkpoint: Path | None = None
+        self._temporary: Path | None = None
 
     def start(self, name: str, checkpoint: Path, trigger_interval: float) -> None:
         """Start the query.
@@ -170,6 +172,8 @@ class Query:
             trigger_interval: Seconds from one batch to the next; 0 for as soon as possible.
         """
         self._checkpoint = checkpoint
+        local = self._stream.sparkSession.conf.get("spark.local.dir", None)
+        self._temporary = None if local is None else Path(local)
         writer = (
             self._stream.writeStream.queryName(name)
             # An explicitly local path, whatever Hadoop's default file system is.
@@ -315,6 +319,12 @@ class Query:
     def _explain(self, error: StreamingQueryException) -> StreamReasonerError:
         if isinstance(self._error, StreamReasonerError):
             return self._error
+        if self._temporary is not None and not self._temporary.is_dir():
+            return EnvironmentSetupError(
+                f"The directory {self._temporary} has been removed while Spark had its temporary "
+                "files there. Nothing is lost. Restart the process, and keep cleaners away from "
+                "the directory of the state."
+            )
         with suppress(BrokerError):
             try:
                 self._runner.check_topics()

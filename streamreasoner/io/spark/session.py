@@ -28,6 +28,7 @@ from pyspark.sql import SparkSession
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.io.spark import launch
 from streamreasoner.system import jvm
+from streamreasoner.system.limits import check_limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -221,9 +222,10 @@ def check_java() -> None:
     """Check that Spark supports the installed Java; under spark-submit it already runs.
 
     Raises:
-        EnvironmentSetupError: Java is missing or too old.
+        EnvironmentSetupError: Java is missing or too old, or a limit of the process is too low.
     """
     if not submitted():
+        check_limits()
         jvm.java(newest=NEWEST_JAVA)
 
 

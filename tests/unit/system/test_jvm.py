@@ -51,10 +51,13 @@ def test_too_old_or_too_new(java, version):
 
 
 def test_a_java_that_reports_no_version(java, tmp_path):
-    """A `java` that prints nothing is refused."""
+    """A `java` that prints nothing is refused, and one that cannot start with what it says."""
     java("17")
     (tmp_path / "java").write_text("#!/bin/sh\n")
-    with pytest.raises(EnvironmentSetupError, match="printed no Java version"):
+    with pytest.raises(EnvironmentSetupError, match="printed no version of Java, but: nothing"):
+        jvm.java()
+    (tmp_path / "java").write_text("#!/bin/sh\necho Could not reserve enough space >&2; exit 1\n")
+    with pytest.raises(EnvironmentSetupError, match="but: Could not reserve enough space"):
         jvm.java()
 
 
