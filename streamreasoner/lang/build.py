@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streamreasoner import durations
 from streamreasoner.lang import ast, limits
-from streamreasoner.lang.constants import RDF_TYPE, UNREADABLE, negative, plain_value
+from streamreasoner.lang.constants import RDF_TYPE, UNREADABLE, negative, plain_value, positive
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.values.builtins import TESTS, is_aggregate
 
@@ -229,6 +229,10 @@ class Builder:
         operand = self._expression(children[1])
         folded = negative(operand, span) if isinstance(operand, ast.Constant) else None
         return folded or ast.UnaryMinus(operand, span)
+
+    def positive(self, span: ast.Span, children: list[Any]) -> ast.Constant:
+        """Read `+1.5`, another term than `1.5`."""
+        return positive(children[1], span)
 
     def variable(self, span: ast.Span, children: list[str]) -> ast.Variable:
         """Read `?x`."""

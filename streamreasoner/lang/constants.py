@@ -14,7 +14,7 @@ from streamreasoner.lang.ast import Base, Constant, Prefix
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.rdf import vocabulary
 from streamreasoner.rdf.iris import is_absolute, resolve
-from streamreasoner.rdf.terms import canonical, parse
+from streamreasoner.rdf.terms import canonical, iri_text, parse
 
 if TYPE_CHECKING:
     from streamreasoner.lang.ast import Span
@@ -88,22 +88,21 @@ class ConstantReader:
 
     def iri(self, token: str, span: Span) -> Constant:
         """Read `<...>`, resolved against the base."""
-        reference = token[1:-1]
-        if not is_absolute(reference):
-            if self._base is None:
-                self._report(
-                    "SR106",
-                    f"relative IRI {token} without a base",
-                    span,
-                    "write the full IRI, or declare `@base <http://…/> .` before it",
-                )
-                return Constant(UNREADABLE, span)
-            try:
-                token = f"<{resolve(reference, self._base)}>"
-            except TermError as error:
-                self._report("SR104", f"not an IRI: {error}", span, None)
-                return Constant(UNREADABLE, span)
-        return self._canonical(token, span)
+        try:
+            reference = iri_text(token[1:-1])
+            if not is_absolute(reference):
+                if self._base is None:
+                    self._report(
+                        "SR106",
+                        f"relative IRI {token} without a base",
+                        span,
+                        "write the full IRI, or declare `@base <http://…/> .` before it",
+                    )
+                    return Constant(UNREADABLE, span)
+                reference = resolve(reference, self._base)
+            return Constant(canonical(f"<{reference}>"), span)
+        except TermError as error:
+            return self._refused(error, span)
 
     def prefixed(self, token: str, span: Span) -> Constant:
         """Read `ex:local`."""
@@ -148,11 +147,14 @@ class ConstantReader:
         try:
             return Constant(canonical(text), span)
         except TermError as error:
-            reason = _REASON.search(str(error))
-            message = f"not an RDF term: {reason[1] if reason else error}"
-            hint = "a backslash is written `\\\\`" if "the escape" in message else None
-            self._report("SR104", message, span, hint)
-            return Constant(UNREADABLE, span)
+            return self._refused(error, span)
+
+    def _refused(self, error: TermError, span: Span) -> Constant:
+        reason = _REASON.search(str(error))
+        message = f"not an RDF term: {reason[1] if reason else error}"
+        hint = "a backslash is written `\\\\`" if "the escape" in message else None
+        self._report("SR104", message, span, hint)
+        return Constant(UNREADABLE, span)
 
     def _report(self, code: str, message: str, span: Span, hint: str | None) -> None:
         self._diagnostics.append(Diagnostic(code, message, span, hint))
@@ -169,6 +171,11 @@ def bare(term: str) -> str | None:
     if match is None:
         return None
     return next(form for form in match.groups() if form is not None)
+
+
+def positive(constant: Constant, span: Span) -> Constant:
+    """Return a number constant with a plus sign, which its lexical form keeps."""
+    return Constant(constant.term.replace('"', '"+', 1), span)
 
 
 def negative(constant: Constant, span: Span) -> Constant | None:

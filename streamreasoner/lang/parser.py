@@ -71,7 +71,8 @@ def parse(text: str, source: str = "<rules>") -> Program:
 def read(text: str, source: str) -> ParsedText:
     """Read as much of a rule text as possible; a broken statement does not hide the others."""
     diagnostics: list[Diagnostic] = []
-    remaining = text
+    # A byte order mark may begin a text.
+    remaining = f" {text[1:]}" if text.startswith("\ufeff") else text
     lost_prefixes = False
     # Each mistake rereads the text before it, so a long text allows fewer of them.
     reread = 0

@@ -146,6 +146,18 @@ def parse(text: str) -> Term:
     raise _error(text, reason, 0)
 
 
+def iri_text(text: str) -> str:
+    r"""The characters of an IRI, absolute or not, that is written with `\uXXXX` and `\UXXXXXXXX`.
+
+    Raises:
+        TermError: An escape is malformed, or stands for a backslash.
+    """
+    plain = _unescape(text, 0, len(text), in_iri=True)
+    if "\\" in plain:
+        raise _error(text, "an IRI cannot contain the character '\\\\'", text.index("\\"))
+    return plain
+
+
 def to_ntriples(value: object) -> str:
     """Canonical N-Triples of a Python value; `nodes.to_ntriples` takes rdflib's nodes too.
 

@@ -1,4 +1,4 @@
-"""Texts of rules, shapes and queries: accepted for good, or refused with diagnostics."""
+"""Texts of rules, shapes, queries, updates: accepted for good, or refused with diagnostics."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from streamreasoner.errors import ProgramError
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.checked import check_source
 from streamreasoner.program.edit import canonical_program
+from streamreasoner.sparql.parse import parse_update
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _TESTS = Path(__file__).parents[1]
 _LONGEST_SEED = 2_000
+_QUOTED = re.compile(r"`[^`]*`|'.*'|<[^>]*>|_:\S+|\?\w+")
 _CODE = re.compile(r"SR\d{3}")
 SHAPES = """@prefix sh: <http://www.w3.org/ns/shacl#> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
@@ -68,6 +70,16 @@ _SELECTS = (
     "SELECT ?x { ?x ex:p ?y FILTER ( regex( ?y , 'a' , 'i' ) && xsd:integer( ?y ) IN ( 1 , 2 ) ) }",
 )
 _BROKEN = ("SELECT ?x { ?x ex:p }", "SELECT ?x { ?x ex:p ?y } ORDER BY ?y", "DESCRIBE ex:a", "{")
+_UPDATES = (
+    "INSERT DATA { ex:a ex:p 1 , _:b . GRAPH ex:g { _:b ex:q [ ex:r -1.5 ] } } ;",
+    "DELETE DATA { GRAPH ex:g { ex:a ex:p ( 1 'x'@en ) } }",
+    "DELETE DATA { ex:a ex:p 1 . ex:b ex:p 2 } ; INSERT DATA { }",
+    "DELETE WHERE { ?s ex:p ?o . GRAPH ?g { ?s ?p ?o } }",
+    "WITH ex:g DELETE { ?s ?p ?o } INSERT { ?s ?p 1 } USING ex:u WHERE { ?s ?p ?o FILTER ( ?o ) }",
+    "INSERT { GRAPH ?g { ?s ?p _:b } } USING NAMED ex:u WHERE { GRAPH ?g { ?s ?p ?o } }",
+    "LOAD SILENT ex:f INTO GRAPH ex:g ; CLEAR DEFAULT ; DROP SILENT NAMED ; CREATE GRAPH ex:g",
+    "COPY DEFAULT TO ex:g ; MOVE SILENT GRAPH ex:g TO DEFAULT ; ADD ex:a TO ex:b ; CLEAR ALL",
+)
 _PATHS = ("ex:p", "[ sh:inversePath ex:p ]", "( ex:p ex:q )", "[ sh:zeroOrMorePath ex:p ]")
 
 
@@ -204,3 +216,22 @@ class Queries(Programs):
         self.seeds = [f"{_QUERY}{each}".encode() for each in (*_SELECTS, *_BROKEN)]
         words = " ".join(_SELECTS).split()
         self.tokens = [f" {each} ".encode() for each in dict.fromkeys(words)]
+
+
+class Updates(Programs):
+    """Requests in SPARQL Update, which are read only."""
+
+    source = "fuzz.ru"
+
+    def __init__(self) -> None:
+        self.seeds = [f"{_QUERY}{each}".encode() for each in _UPDATES]
+        words = " ".join(_UPDATES).split()
+        self.tokens = [f" {each} ".encode() for each in dict.fromkeys(words)]
+
+    def _outcome(self, text: str) -> str:
+        try:
+            found = parse_update(text, self.source)
+        except ProgramError as error:
+            self._refused(error, text)
+            return _QUOTED.sub("", error.diagnostics[0].message)
+        return f"{ACCEPTED}{sorted({type(each).__name__ for each in found.operations})}"

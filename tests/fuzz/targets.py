@@ -8,7 +8,7 @@ from fuzz.configuration import Configuration
 from fuzz.control import Control
 from fuzz.files import Files
 from fuzz.messages import Messages
-from fuzz.programs import Queries, Rules, Shapes
+from fuzz.programs import Queries, Rules, Shapes, Updates
 
 TARGETS = {
     "messages": Messages,
@@ -17,6 +17,7 @@ TARGETS = {
     "rules": Rules,
     "shapes": Shapes,
     "queries": Queries,
+    "updates": Updates,
     "configuration": Configuration,
 }
 _CRASHERS = Path(__file__).parent / "crashers"

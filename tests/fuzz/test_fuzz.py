@@ -20,6 +20,7 @@ INPUTS = {
     "rules": 250,
     "shapes": 150,
     "queries": 800,
+    "updates": 1_500,
     "configuration": 1_000,
 }
 MORE = 50 if THOROUGH else 1

@@ -38,7 +38,6 @@ _NESTING = frozenset(
         "either",
         "exists",
         "function_call",
-        "group",
         "inverse",
         "iri_call",
         "membership",

@@ -149,19 +149,19 @@ class TermReader:
 
     def _resolved(self, token: str, place: Place) -> str:
         """The IRI of `<…>`."""
-        reference = self._text(token, place) if "\\" in token else token[1:-1]
+        try:
+            reference = terms.iri_text(token[1:-1])
+            if not is_absolute(reference) and self._base:
+                return resolve(reference, self._base)
+        except TermError as error:
+            raise self._wrong(error, place) from None
         if is_absolute(reference):
             return reference
-        if not self._base:
-            hint = "write it in full, or `BASE <http://…>` before the query"
-            raise self._refusal(f"the IRI <{reference}> is relative, without a base", place, hint)
-        try:
-            return resolve(reference, self._base)
-        except TermError as error:
-            raise self._refusal(str(error), place) from None
+        hint = "write it in full, or `BASE <http://…>` before the query"
+        raise self._refusal(f"the IRI <{reference}> is relative, without a base", place, hint)
 
     def _text(self, token: str, place: Place) -> str:
-        """The characters of a string or IRI."""
+        """The characters of a string."""
         size = 3 if token.startswith(('"""', "'''")) else 1
         text = token[size:-size]
         if "\\" not in text:
@@ -182,8 +182,11 @@ class TermReader:
         try:
             return terms.canonical(term)
         except TermError as error:
-            reason = _REASON.search(str(error))
-            raise self._refusal(reason[1] if reason else str(error), place) from None
+            raise self._wrong(error, place) from None
+
+    def _wrong(self, error: TermError, place: Place) -> Exception:
+        reason = _REASON.search(str(error))
+        return self._refusal(reason[1] if reason else str(error), place)
 
     def _span(self, place: Place) -> Span:
         return self._source.span(*place)

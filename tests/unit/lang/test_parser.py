@@ -46,6 +46,7 @@ def expression(text):
         (r"<http://example.org/\u00e9>", "<http://example.org/é>"),
         ("<b>", "<http://example.org/base/b>"),
         ("<#b>", "<http://example.org/base/#b>"),
+        (r"<\u0023b>", "<http://example.org/base/#b>"),
         ("ex:a", "<http://example.org/a>"),
         ("ex:", "<http://example.org/>"),
         ("ex:a.b-c", "<http://example.org/a.b-c>"),
@@ -62,6 +63,8 @@ def expression(text):
         (r'"\u00E9"', '"é"'),
         ("42", f'"42"^^<{XSD}integer>'),
         ("-42", f'"-42"^^<{XSD}integer>'),
+        ("+42", f'"+42"^^<{XSD}integer>'),
+        ("+.5e1", f'"+.5e1"^^<{XSD}double>'),
         ("042", f'"042"^^<{XSD}integer>'),
         ("4.2", f'"4.2"^^<{XSD}decimal>'),
         (".5", f'".5"^^<{XSD}decimal>'),
@@ -208,6 +211,13 @@ def test_an_empty_text_is_an_empty_program():
     """A file without statements is a program that derives nothing."""
     assert parse("  # nothing\n").rules == ()
     assert parse("").directives == ()
+
+
+def test_a_byte_order_mark_may_begin_a_text():
+    """Editors of Windows write it; elsewhere it is a mistake."""
+    assert parse("\ufeffp(1) .").rules == parse("p(1) .").rules
+    with pytest.raises(ProgramError, match="1:6"):
+        parse("p(1)\x20\ufeff.")
 
 
 def test_spans_give_line_column_and_offset():
