@@ -63,26 +63,23 @@ def _single(paths: tuple[Path, ...]) -> Path | None:
 
 
 def path_text(path: Path, printed: Callable[[str], str] = str) -> str:
-    """The path as in SPARQL."""
+    """The path as in SPARQL, with brackets where they are needed."""
 
-    def inner(part: Path) -> str:
+    def inner(part: Path, *loose: type) -> str:
         text = path_text(part, printed)
-        return text if isinstance(part, Constant) else f"({text})"
+        return f"({text})" if isinstance(part, loose) else text
 
     match path:
         case Constant(term):
             return printed(term)
         case Inverse(part):
-            return f"^{inner(part)}"
+            return f"^{inner(part, Sequence, Alternative, Inverse)}"
         case Sequence(parts):
-            return "/".join(
-                path_text(part, printed) if isinstance(part, Inverse) else inner(part)
-                for part in parts
-            )
+            return "/".join(inner(part, Sequence, Alternative) for part in parts)
         case Alternative(parts):
-            return "|".join(map(inner, parts))
+            return "|".join(inner(part, Alternative) for part in parts)
         case Repeat(part, least, many):
-            return inner(part) + _MARKS[least, many]
+            return inner(part, Sequence, Alternative, Inverse, Repeat) + _MARKS[least, many]
         case Negated():
             raise AssertionError(path)
         case _:

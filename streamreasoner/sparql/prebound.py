@@ -64,7 +64,7 @@ def derive_prebound(
     variables = tuple(map(book.variable, known))
     given_body = Body((atom(source, variables),), variables)
     patterns = Patterns(book, Dataset(query, book), given_body)
-    for body in patterns.bodies(select):
+    for body in patterns.with_given(patterns.bodies(select)):
         arguments = [body.argument(book.variable(name)) for name in columns]
         book.derive(predicate, arguments, body.literals)
     if not any(head.predicate == predicate for rule in book.rules for head in rule.heads):
@@ -86,6 +86,9 @@ def _check(query: Query, prebound: frozenset[str], given: frozenset[str]) -> Non
             case Extend(_, variable) if variable.name in prebound:
                 message = f"a query in shapes cannot assign the pre-bound variable ${variable.name}"
                 raise UnsupportedError(message, variable.span, "assign another variable")
+            case Select(_, _, _, _, offset, limit, _, span) if offset or limit is not None:
+                message = "LIMIT and OFFSET in a query of shapes are not supported"
+                raise UnsupportedError(message, span, "leave none of the solutions out")
             case Select(_, variables, _, _, _, _, span) if node is not query.select:
                 if missing := given.difference(each.name for each in variables):
                     names = " ".join(f"${name}" for name in sorted(missing))

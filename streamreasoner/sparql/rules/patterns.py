@@ -68,7 +68,8 @@ class Patterns:
         book: Takes helper rules.
         dataset: The graphs of the query.
         given: Binds variables that have their values in every part of the query, as if these stood
-            in its text; it has atoms only, and its variables are names in rules.
+            in its text; it has atoms only, and its variables are names in rules. Parts that do not
+            mention these variables are not joined with it.
 
     Attributes:
         warnings: Parts of the query that are probably mistakes.
@@ -145,9 +146,19 @@ class Patterns:
     def _empty(self) -> Body:
         """One empty solution, in a graph that exists."""
         if self._graph is None:
-            return self._given
+            return Body()
         exists = self._paths.exists(self._graph)
-        return self._given.having((exists,), sorted(bound_by_atoms((exists,))))
+        return Body((exists,), tuple(sorted(bound_by_atoms((exists,)))))
+
+    def with_given(self, bodies: Iterable[Body], names: Iterable[str] | None = None) -> list[Body]:
+        """Bodies that bind the given variables, if these are among some names."""
+        given = self._given
+        if names is not None and set(given.bound).isdisjoint(names):
+            return list(bodies)
+        return [
+            body if set(given.literals).issubset(body.literals) else self._joined(body, given)
+            for body in bodies
+        ]
 
     def _triples(self, triples: Sequence[TriplePattern]) -> list[Body]:
         if not triples:
@@ -166,7 +177,10 @@ class Patterns:
             ways = [(*way, *other) for way in ways for other in more]
             if len(ways) > MOST_BODIES * MOST_BODIES:
                 raise UnsupportedError("the paths have too many alternatives", each.subject.span)
-        return self._fewer([self._given.having(way, names_of(way)) for way in ways])
+        bodies = [Body(way, tuple(names_of(way))) for way in ways]
+        return self._fewer(
+            [each for body in bodies for each in self.with_given([body], body.names)]
+        )
 
     def _fewer(self, bodies: list[Body]) -> list[Body]:
         """The same solutions, as a predicate if there are many bodies."""
@@ -210,7 +224,7 @@ class Patterns:
         """The solutions for which a condition is true."""
         names = self._names(mentioned(condition))
         found = []
-        for body in bodies:
+        for body in self.with_given(bodies, names):
             for part in body.split(names):
                 ways = [part.having(way) for way in self._conditions.truth(condition, part)]
                 if len(ways) > 1 and (self._counted or len(ways) > MOST_BODIES):
@@ -226,7 +240,7 @@ class Patterns:
         needed = set() if condition is None else self._names(mentioned(condition))
         needed.update(name for right in rights for name in right.names)
         found = []
-        for left in lefts:
+        for left in self.with_given(lefts, needed):
             for part in left.split(needed):
                 matched = self._join([part], rights)
                 found += matched if condition is None else self.filtered(matched, condition)
@@ -236,7 +250,7 @@ class Patterns:
     def _minus(self, lefts: Iterable[Body], rights: Sequence[Body]) -> list[Body]:
         shared = {name for right in rights for name in right.names} - self._book.hidden
         found = []
-        for left in lefts:
+        for left in self.with_given(lefts, shared):
             for part in left.split(shared):
                 others = [
                     other
@@ -324,7 +338,7 @@ class Patterns:
         """`BIND`: the value, or nothing where the expression has an error."""
         names = self._names(mentioned(expression))
         found = []
-        for body in bodies:
+        for body in self.with_given(bodies, names):
             if isinstance(expression, Variable):
                 alias = self._book.variable(expression.name)
                 if alias in self._book.hidden and alias in body.names:
@@ -439,12 +453,14 @@ class Patterns:
         bodies = self.bodies(self._groups.pattern(group))
         self._counted = counted
         known = {name for body in bodies for name in body.names}
+        bodies = self.with_given(bodies, known)
         names = [self._book.variable(each.name) for each in group.keys]
         keys = [name for name in dict.fromkeys(names) if name in known]
-        keys += (name for name in self._given.bound if name not in keys)
+        keys += (name for name in self._given.bound if name in known and name not in keys)
         if isinstance(self._graph, Variable):
             keys.append(self._graph.name)
-        return self._groups.bodies(group, bodies, keys, self._empty())
+        (empty,) = self.with_given([self._empty()], known)
+        return self._groups.bodies(group, bodies, keys, empty)
 
 
 def _both(first: Expression, second: Expression | None) -> Expression:
