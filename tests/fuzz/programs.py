@@ -50,7 +50,14 @@ _PARAMETERS = (
         "sh:closed true",
         "sh:uniqueLang true",
     ),
-    *("sh:or ( ex:Other [ sh:minLength 2 ] )", "sh:qualifiedMinCount 1", 'sh:languageIn ( "en" )'),
+    *("sh:or ( ex:Other [ sh:minLength 2 ] )", 'sh:languageIn ( "en" )', "sh:deactivated true"),
+    *(
+        "sh:qualifiedValueShape ex:Other ; sh:qualifiedMinCount 1",
+        "sh:xone ( ex:Other [ sh:disjoint ex:p ] )",
+        "sh:sparql [ sh:select 'SELECT $this ?value { $this $PATH ?value }' ]",
+        "sh:sparql [ sh:select 'SELECT $this { FILTER NOT EXISTS { $this <http://e/p>* ?x } }' ]",
+        "ex:size 3",
+    ),
 )
 _QUERY = """PREFIX ex: <http://e/>
 PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
@@ -80,7 +87,10 @@ _UPDATES = (
     "LOAD SILENT ex:f INTO GRAPH ex:g ; CLEAR DEFAULT ; DROP SILENT NAMED ; CREATE GRAPH ex:g",
     "COPY DEFAULT TO ex:g ; MOVE SILENT GRAPH ex:g TO DEFAULT ; ADD ex:a TO ex:b ; CLEAR ALL",
 )
-_PATHS = ("ex:p", "[ sh:inversePath ex:p ]", "( ex:p ex:q )", "[ sh:zeroOrMorePath ex:p ]")
+_PATHS = (
+    *("ex:p", "[ sh:inversePath ex:p ]", "( ex:p ex:q )", "[ sh:zeroOrMorePath ex:p ]"),
+    "( ex:p [ sh:alternativePath ( ex:q [ sh:zeroOrOnePath ex:p ] ) ] [ sh:oneOrMorePath ex:q ] )",
+)
 
 
 class Programs:
@@ -191,6 +201,11 @@ class Shapes(Programs):
             for parameter in _PARAMETERS
         ]
         texts += [f"{SHAPES}ex:S sh:targetSubjectsOf ex:p ; {each} ." for each in _PARAMETERS]
+        component = (
+            "ex:Sized a sh:ConstraintComponent ; sh:parameter [ sh:path ex:size ] ;"
+            " sh:validator [ sh:ask 'ASK { FILTER (strlen(str($value)) < $size) }' ] .\n"
+        )
+        texts += [f"{text}{component}" for text in texts if "ex:size" in text]
         self.seeds = [text.encode() for text in texts]
         self.seeds += [
             path.read_bytes() for path in sorted(_TESTS.glob("diagnostics/imported/*.ttl"))
