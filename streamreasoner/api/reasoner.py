@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rdflib import Graph
 
-    from streamreasoner.api.answers import Answer
+    from streamreasoner.api.asking.answers import Answer
     from streamreasoner.api.nodes import PythonTerm
     from streamreasoner.api.updates import Time
     from streamreasoner.api.validation import ValidationReport
@@ -568,7 +568,7 @@ class Reasoner:
             TermError: The base is not an absolute IRI.
             QueryError: It asks for what is not supported, or exceeds a limit.
         """
-        from streamreasoner.api.answers import Answer  # noqa: PLC0415 - most processes ask nothing
+        from streamreasoner.api.asking.answers import Answer  # noqa: PLC0415 - most processes ask nothing
         from streamreasoner.query.sparql.answers import Truth  # noqa: PLC0415
         from streamreasoner.query.sparql.evaluate import evaluate  # noqa: PLC0415
         from streamreasoner.query.sparql.limits import QueryLimits  # noqa: PLC0415
@@ -607,7 +607,7 @@ class Reasoner:
             DataError: It inserts what the program does not have, or a document cannot be read.
             EngineError: The epoch failed and was rolled back.
         """
-        from streamreasoner.api.updating import AssertedFacts  # noqa: PLC0415 - few do this
+        from streamreasoner.api.asking.updating import AssertedFacts  # noqa: PLC0415 - few do this
         from streamreasoner.query.sparql.limits import QueryLimits  # noqa: PLC0415
         from streamreasoner.query.sparql.updating.perform import perform  # noqa: PLC0415
         from streamreasoner.sparql.parse import parse_update  # noqa: PLC0415
@@ -635,7 +635,7 @@ class Reasoner:
         """
         from rdflib import Graph  # noqa: PLC0415 - most processes ask nothing
 
-        from streamreasoner.api.graph import EpochStore  # noqa: PLC0415
+        from streamreasoner.api.asking.graph import EpochStore  # noqa: PLC0415
         from streamreasoner.query.sorted_triples import SortedTriples  # noqa: PLC0415
 
         triples = self._rows_of(TRIPLE)

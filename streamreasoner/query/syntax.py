@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import ARITIES, Constant, Prefix, Span, Variable, Wildcard
 from streamreasoner.lang.diagnostic import Diagnostic, refuse, render
 from streamreasoner.lang.parser import read
@@ -22,7 +23,6 @@ from streamreasoner.query.facts import Fact, FactPattern
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from streamreasoner.errors import ProgramError
     from streamreasoner.lang.ast import Atom, Base, Expression, Program
 
 SOURCE = "<input>"
@@ -180,6 +180,28 @@ def read_rules(text: str, start: int, scope: Scope) -> str:
     return scope.header + masked
 
 
+def read_update(text: str, start: int, scope: Scope) -> str:
+    """The request of SPARQL Update in a command, from an offset, after the prefixes in scope.
+
+    Raises:
+        ProgramError: It is none; carets show where.
+    """
+    # Most processes read no SPARQL, so they do not import how.
+    from streamreasoner.sparql.parse import parse_update  # noqa: PLC0415
+
+    header = "".join(
+        f"PREFIX {each.name}: <{each.iri}> " if isinstance(each, Prefix) else f"BASE <{each.iri}> "
+        for each in scope.directives
+    )
+    request = f"{header}{blank(text, 0, start)}"
+    try:
+        parse_update(request, SOURCE)
+    except ProgramError as error:
+        found = [item for item in error.diagnostics if isinstance(item, Diagnostic)]
+        raise refuse(_moved(found, text, len(header)), {SOURCE: text}) from None
+    return request
+
+
 def relocated(
     error: ProgramError, source: str, text: str, scope: Scope, texts: Mapping[str, str]
 ) -> ProgramError:
@@ -275,7 +297,10 @@ def error_of(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> Prog
 
 def _shifted(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> list[Diagnostic]:
     """Move diagnostics of header plus command to the command alone."""
-    offset = len(scope.header)
+    return _moved(diagnostics, text, len(scope.header))
+
+
+def _moved(diagnostics: Iterable[Diagnostic], text: str, offset: int) -> list[Diagnostic]:
     return [replace(item, span=_shifted_span(item.span, offset, text)) for item in diagnostics]
 
 

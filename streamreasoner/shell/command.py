@@ -30,6 +30,7 @@ class ArgumentKind(Enum):
     PATTERN = "a predicate, or an atom with variables"
     QUESTION = "a predicate, or the body of a rule"
     RULES = "rules, ended by a dot"
+    REQUEST = "a request of SPARQL Update"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,11 @@ CATALOGUE = {
     "rollback": Entry("rollback", "discard the pending updates"),
     "load": Entry(
         "load FILE", "assert the facts of a file, as an epoch of its own", ArgumentKind.WORD
+    ),
+    "update": Entry(
+        "update INSERT DATA { ex:a ex:p 1 }",
+        "perform a request of SPARQL Update, as an epoch of its own",
+        ArgumentKind.REQUEST,
     ),
     "list": Entry(
         "list f(1, ?x), g(?x)",
@@ -112,6 +118,13 @@ class QueueUpdates:
 
     facts: tuple[Fact, ...]
     multiplicity: int
+
+
+@dataclass(frozen=True, slots=True)
+class PerformUpdate:
+    """`update`: a request of SPARQL Update, with the prefixes in scope."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +232,7 @@ class Simple(Enum):
 
 Command: TypeAlias = (
     QueueUpdates
+    | PerformUpdate
     | Load
     | ListFacts
     | CountFacts

@@ -33,6 +33,7 @@ from streamreasoner.shell.command import (
     ListAnswers,
     ListFacts,
     Load,
+    PerformUpdate,
     QueueUpdates,
     ShowTrace,
     Simple,
@@ -144,6 +145,8 @@ class Session:
             case QueueUpdates(facts, multiplicity):
                 self.pending += (_update(fact, multiplicity) for fact in facts)
                 return []
+            case PerformUpdate(request):
+                return self._run_epoch(lambda: self.reasoner.update(request, ts=self._time))
             case Load(path):
                 return self._load([path])
             case ListFacts(pattern):

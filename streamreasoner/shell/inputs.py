@@ -1,8 +1,8 @@
 """Split text into commands. Invariant: the inputs of a text, joined by line breaks, are the text.
 
 A command is one line, unless it is unfinished: a parenthesis is open, the line ends with a comma,
-or the final dot of a rule is missing. A blank line always ends a command; in a script, so does a
-line that begins with the name of a command.
+or the final dot of a rule or the WHERE of an update is missing. A blank line always ends a command;
+in a script, so does a line that begins with the name of a command.
 """
 
 from __future__ import annotations
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _WORD = re.compile(r"\s*(@?[A-Za-z](?:\w|-(?=\w))*)")
+_PROLOGUE = re.compile(
+    r"(?:\s*(?:PREFIX\s+[^\s:]*:\s*<[^<>]*>|BASE\s*<[^<>]*>))*\s*", re.IGNORECASE
+)
+_TEMPLATE = re.compile(r"\b(?:INSERT|DELETE)\s*\{", re.IGNORECASE)
+_WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
 _COMMAND_START = re.compile(r"@?[A-Za-z][\w-]*(?:\s|\.?$)")
 
 
@@ -43,13 +48,20 @@ def is_complete(text: str) -> bool:
     # A dot inside an unfinished long string ends nothing.
     if is_unfinished(rest):
         return False
-    match argument_kind:
-        case ArgumentKind.RULES:
-            return is_terminated(rest)
-        case ArgumentKind.FACTS:
-            return is_terminated(rest) or not (is_blank(rest) or is_open(rest))
-        case _:
-            return is_terminated(rest) or not is_open(rest)
+    if argument_kind is ArgumentKind.REQUEST:
+        return not (is_open(rest) or _awaits_more(rest))
+    awaits_dot = argument_kind is ArgumentKind.RULES or (
+        argument_kind is ArgumentKind.FACTS and is_blank(rest)
+    )
+    return is_terminated(rest) or not (awaits_dot or is_open(rest))
+
+
+def _awaits_more(request: str) -> bool:
+    """Whether a request of SPARQL Update whose braces are closed needs another part."""
+    if request.rstrip().endswith(";") or _PROLOGUE.fullmatch(request) is not None:
+        return True
+    templates = list(_TEMPLATE.finditer(request))
+    return bool(templates) and _WHERE.search(request, templates[-1].end()) is None
 
 
 def inputs(lines: Iterable[str]) -> Iterator[str]:

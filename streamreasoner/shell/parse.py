@@ -17,6 +17,7 @@ from streamreasoner.query.syntax import (
     read_pattern,
     read_prefix,
     read_rules,
+    read_update,
 )
 from streamreasoner.shell.command import (
     ALIASES,
@@ -35,6 +36,7 @@ from streamreasoner.shell.command import (
     ListAnswers,
     ListFacts,
     Load,
+    PerformUpdate,
     QueueUpdates,
     ShowTrace,
     Simple,
@@ -73,6 +75,7 @@ def parse(text: str, scope: Scope) -> Command:
         ArgumentKind.PATTERN,
         ArgumentKind.QUESTION,
         ArgumentKind.RULES,
+        ArgumentKind.REQUEST,
     ) and is_blank(text[start:]):
         raise CommandError(f"`{word}` needs {entry.argument_kind.value}, as in `{entry.usage}`.")
     reader = _READERS.get(word)
@@ -110,11 +113,12 @@ _READERS: Mapping[str, Callable[[str, int, Scope], Command]] = MappingProxyType(
         "count": _count,
         "trace": lambda text, start, scope: ShowTrace(read_pattern(text, start, scope)),
         "explain": lambda text, start, scope: Explain(read_fact(text, start, scope)),
+        "update": lambda text, start, scope: PerformUpdate(read_update(text, start, scope)),
         "rule": lambda text, start, scope: AddRules(text, read_rules(text, start, scope)),
         "@prefix": lambda text, _, scope: DeclarePrefix(read_prefix(text, scope)),
     }
 )
-"""Commands whose arguments are text of the rule language; they are read from an offset."""
+"""Commands whose arguments are read as text, from an offset."""
 
 
 def _words(word: str, rest: str) -> list[str]:

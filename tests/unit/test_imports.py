@@ -80,7 +80,7 @@ def test_a_closure_in_files_imports_no_pandas(tmp_path):
     facts.write_text("<urn:a> <urn:p> <urn:b> .\n")
     words = ["streamreasoner", "materialize", "--output", str(tmp_path), "rho-df", str(facts)]
     found, output = imported(COMMAND.format(words), "pandas", "pyarrow")
-    assert (found, output.split()[:2]) == (["pyarrow"], ["1", "facts,"])
+    assert (found, output.split()[:2]) == (["pyarrow"], ["1", "fact,"])
 
 
 def test_public_names_are_listed():

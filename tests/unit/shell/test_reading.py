@@ -31,6 +31,11 @@ from streamreasoner.shell.inputs import first_word, inputs, is_complete
         'insert f("""long""").',
         "rule f(?x) :- g(?x), ?x > 1.5 .",
         "load a, b",
+        "update CLEAR ALL",
+        "update INSERT DATA { ex:a ex:b 1 . ex:b ex:c 2 }",
+        "update DELETE { ?s ?p 1 }\nINSERT { ?s ?p 2 } WHERE { ?s ?p 1 }",
+        "update DELETE WHERE { ?s ?p 1 }",
+        "update PREFIX a: <http://e/> CLEAR GRAPH a:g",
     ],
 )
 def test_a_complete_command_is_done(text):
@@ -54,6 +59,12 @@ def test_a_complete_command_is_done(text):
         "rule f(?x) :- g(?x), ?x > 1.5",
         "rule f(?x) :- g(?x) # .",
         "@prefix ex: <http://e.org/>",
+        "update",
+        "update PREFIX a: <http://e/> BASE <http://e/>",
+        "update INSERT DATA { ex:a ex:b 1 .",
+        "update INSERT DATA { ex:a ex:b 1 } ;",
+        "update DELETE { ?s ?p 1 }",
+        "update DELETE { ?s ?p 1 } INSERT { ?s ?p 2 }",
     ],
 )
 def test_what_is_open_goes_on(text):

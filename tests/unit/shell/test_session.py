@@ -437,3 +437,38 @@ def test_what_is_left_is_told_at_the_end():
     assert run(PATHS, "insert edge(1, 2).").endswith(
         "> insert edge(1, 2).\n1 update not committed.\n"
     )
+
+
+TRIPLES = """@prefix ex: <http://example.org/> .
+[?x, ex:reaches, ?y] :- [?x, ex:to, ?y] .
+"""
+
+
+def test_an_update_is_an_epoch_of_its_own():
+    """It has the prefixes in scope, prints its changes, and leaves pending updates pending."""
+    insert = "update INSERT DATA { ex:a ex:to ex:b }"
+    assert said(TRIPLES, insert) == [
+        "+ [ex:a, ex:reaches, ex:b]",
+        "+ [ex:a, ex:to, ex:b]  # asserted",
+        "2 changes, 1 derived; 3 iterations",
+    ]
+    delete = "update DELETE { ?x ex:to ?y }\nINSERT { ?y ex:to ?x } WHERE { ?x ex:reaches ?y }"
+    assert said(TRIPLES, insert, delete)[-1].startswith("4 changes, 2 derived;")
+    pending = said(TRIPLES, "insert [ex:x, ex:to, ex:y].", insert, "pending")
+    assert pending == ["+ [ex:x, ex:to, ex:y]", "1 update"]
+
+
+def test_a_mistake_in_an_update_has_its_place():
+    """In the command as it was typed."""
+    with pytest.raises(StreamReasonerError) as found:
+        said(TRIPLES, "update INSERT DATA { ex:a ex:to }")
+    line, shown, caret, *_ = str(found.value).splitlines()
+    assert line.startswith("<input>:1:33: SR260")
+    assert shown.strip() == "update INSERT DATA { ex:a ex:to }"
+    assert caret.index("^") - len(shown) == -1
+    with pytest.raises(StreamReasonerError, match="cannot delete <http://example"):
+        said(
+            TRIPLES,
+            "update INSERT DATA { ex:a ex:to ex:b }",
+            "update DELETE DATA { ex:a ex:reaches ex:b }",
+        )
