@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from streamreasoner.api.asking.answers import Answer
     from streamreasoner.api.nodes import PythonTerm
     from streamreasoner.api.updates import Time
-    from streamreasoner.api.validation import ValidationReport
+    from streamreasoner.api.validation.report import ValidationReport
     from streamreasoner.engine.ports import Backend
     from streamreasoner.explain import Explanation, Limits
     from streamreasoner.lang.ast import Atom
@@ -496,7 +496,7 @@ class Reasoner:
             ProgramError: The program has no shapes.
         """
         # rdflib's part that writes reports is not imported by programs without shapes.
-        from streamreasoner.api.validation import validation_report  # noqa: PLC0415
+        from streamreasoner.api.validation.report import validation_report  # noqa: PLC0415
 
         return validation_report(self.program, self._evaluated.facts, self.dictionary)
 

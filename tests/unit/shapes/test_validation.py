@@ -182,7 +182,7 @@ def test_a_large_file_of_shapes_is_read(tmp_path):
         (
             "sh:targetNode ex:a ; sh:path ex:p ; sh:hasValue _:b ; sh:in ( _:b )",
             [(A, P, B)],
-            [(ex("a"), None, "HasValue"), (ex("a"), ex("b"), "In")],
+            [(ex("a"), ex("b"), "In"), (ex("a"), None, "HasValue")],
         ),
         ("sh:targetNode ex:a ; sh:and ( [ ] [ sh:property [ sh:path ex:p ] ] )", [(A, P, B)], []),
     ],

@@ -14,7 +14,7 @@ from rdflib import RDF, SH
 from rdflib.collection import Collection
 
 from streamreasoner.api.nodes import to_node
-from streamreasoner.api.validation_results import ValidationResult, validation_results
+from streamreasoner.api.validation.results import ValidationResult, validation_results
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import Constant
 from streamreasoner.program.sources import SHAPES

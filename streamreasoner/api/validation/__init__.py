@@ -1,0 +1,1 @@
+"""Validation reports of shapes. Invariant: a report is of one epoch, and changes nothing."""
