@@ -183,7 +183,8 @@ class ExpressionReader(TripleReader):
             what = "`*`" if "*" in words else "SEPARATOR"
             raise self._refusal(f"{name} has no {what}", span)
         if len(operands) != ("*" not in words):
-            raise self._refusal(f"{name} takes 1 argument, not {len(operands)}", span)
+            hint = 'write `; SEPARATOR = ", "` for a separator' if name == "GROUP_CONCAT" else None
+            raise self._refusal(f"{name} takes 1 argument, not {len(operands)}", span, hint)
         expression = operands[0] if operands else None
         separator = texts[0] if texts else " "
         found = Aggregation(name, expression, "DISTINCT" in words, separator, span)

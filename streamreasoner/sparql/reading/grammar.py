@@ -168,15 +168,12 @@ class _Node:
 
 
 def _refuse(error: UnexpectedInput, source: Source) -> NoReturn:
+    start = end = error.pos_in_stream or 0
     if isinstance(error, UnexpectedToken):
-        token = error.token
-        start, end = token.start_pos or 0, token.end_pos or 0
-        names = error.accepts or error.expected
-        if token.type == "$END":
+        end = error.token.end_pos or 0
+        if error.token.type == "$END":
             start = end = len(source.plain.rstrip())
-    else:
-        start = end = error.pos_in_stream or 0
-        names = getattr(error, "allowed", None) or set()
+    names = error.interactive_parser.accepts()  # type: ignore[no-untyped-call]
     expected = frozenset(_fixed().get(name, name) for name in names)
     mistake = mistakes.describe(source.plain, start, end, expected)
     raise source.refusal(mistake.message, mistake.place, mistake.hint) from None

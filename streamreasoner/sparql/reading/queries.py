@@ -13,7 +13,6 @@ from streamreasoner.sparql.algebra import (
     Select,
     Window,
     in_scope,
-    mentioned,
 )
 from streamreasoner.sparql.reading.expressions import Group
 from streamreasoner.sparql.reading.groups import EMPTY, Binding, joined
@@ -192,14 +191,14 @@ class QueryReader(ModifierReader):
             self._check_known(expression, known)
 
     def _check_known(self, expression: Expression, known: set[str]) -> None:
-        unknown = mentioned(expression) - known
-        if not unknown:
+        # What a pattern of EXISTS names beside the keys is its own.
+        found = next((each for each in _variables(expression) if each.name not in known), None)
+        if found is None:
             return
-        found = next((each for each in _variables(expression) if each.name in unknown), None)
-        name = found.name if found else min(unknown)
+        name = found.name
         raise self._refusal(
             f"?{name} is neither grouped nor aggregated",
-            found.span if found else expression.span,
+            found.span,
             f"add `GROUP BY ?{name}`, or aggregate it: `(MIN(?{name}) AS ?least)`",
         )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.errors import TermError
 from streamreasoner.lang.ast import Constant, Variable
+from streamreasoner.lang.constants import WELL_KNOWN
 from streamreasoner.rdf import terms, vocabulary
 from streamreasoner.rdf.iris import is_absolute, resolve
 from streamreasoner.sparql.reading.source import character
@@ -74,7 +75,8 @@ class TermReader:
             prefix, _, local = token.partition(":")
             if prefix not in self._prefixes:
                 message = f"prefix `{prefix}:` is not declared"
-                hint = f"write `PREFIX {prefix}: <…>` before the query"
+                known = WELL_KNOWN.get(prefix, "…")
+                hint = f"write `PREFIX {prefix}: <{known}>` before the query"
                 raise self._refusal(message, place, hint)
             name = self._prefixes[prefix] + _IN_LOCAL_NAME.sub(r"\1", local)
             term = self._terms[token] = self._canonical(f"<{name}>", place)

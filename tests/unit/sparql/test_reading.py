@@ -141,6 +141,12 @@ def test_keywords_are_read_in_any_case_but_a():
     assert refused("ASK { ?x A ?y }")[1] == "A"
 
 
+def test_a_pattern_of_having_names_what_it_likes():
+    """EXISTS looks for any match of the group's keys."""
+    query = parse_query("SELECT ?s { ?s ?p ?o } GROUP BY ?s HAVING(EXISTS { ?s ?q 1 })")
+    assert isinstance(query.select.pattern, Filter)
+
+
 def test_an_empty_template_constructs_nothing():
     """And the short form has the pattern as its template."""
     assert parse_query("CONSTRUCT {} WHERE { ?s ?p ?o }").template == ()
@@ -283,6 +289,13 @@ REFUSED = {
     "INSERT DATA { <urn:a> <urn:b> 1 }": ("INSERT", "this is an update", "Reasoner.update"),
     "ASK { _:a ?p ?o OPTIONAL { _:a ?q ?o } }": ("_:a", "in two graph patterns", "variable"),
     "ASK { ?s ?p ?o FILTER(?o = 1": ("1", "the text ends here", ""),
+    "SELECT (GROUP_CONCAT(?o, ' ') AS ?t) {?s ?p ?o}": ("GROUP_CONCAT", "not 2", "SEPARATOR"),
+    "SELECT ?s {?s ?p ?o} GROUP BY ?s HAVING(?o > 1)": ("?o", "neither grouped", "GROUP BY ?o"),
+    "SELECT ?s AS ?t {?s ?p ?o}": ("AS", "not SPARQL", "(?x AS ?y)"),
+    "SELECT ?s {?s ?p ?o} ORDER BY -?o": ("-", "not SPARQL", "in parentheses"),
+    "ASK { ?s ?p 'it''s' }": ("'s'", "not SPARQL", r"\'"),
+    "ASK { ?s rdfs:label ?o }": ("rdfs:label", "not declared", "<http://www.w3.org/2000/01/rdf-"),
+    "ASK { <urn:a>%GG ?p ?o }": ("%", "expected a predicate", ""),
     "ASK {} x": ("x", "not SPARQL", ""),
 }
 
