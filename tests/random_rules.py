@@ -126,8 +126,11 @@ _CONDITIONS = (
     "str({a}) != str({c})", "{a} >= {b} / 2", 'lang({a}) = "en"', "lower({a}) = {c}",
     "{a} - {b} > 0", "to_string({a}) <= to_string({c})", "datatype({a}) = datatype({c})",
 )  # fmt: skip
-_AGGREGATES = ("count({})", "sum({})", "count(distinct {})", "avg({})", "max({})", "min({})")
-_ALONE = 4  # the others are lattices if they are alone in a head
+_AGGREGATES = (
+    *("count({})", "sum({})", "lowest({}, 2)", "count(distinct {})", "highest({}, 1)", "avg({})"),
+    *("max({})", "min({})"),
+)
+_ALONE = 6  # the others are lattices if they are alone in a head
 _OF_NUMBERS = ("sum({})", "avg({})")
 _STEPS = ("{z} + {w}", "{z}", "{z} + 1", "max({z}, {w})", "min({z}, {w})", "{z} + {w}")
 

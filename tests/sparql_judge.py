@@ -8,8 +8,8 @@ import pyoxigraph
 from sparql_strategies import EX, PREFIXES
 
 from streamreasoner.rdf.terms import canonical, parse
+from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.parse import parse_query
-from streamreasoner.sparql.rules.bodies import UNBOUND
 from streamreasoner.values.numbers import number
 
 _DIGITS = 12

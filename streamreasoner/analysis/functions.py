@@ -10,12 +10,16 @@ from streamreasoner.lang.ast import (
     Atom,
     Call,
     Conditional,
+    Constant,
     Disjunction,
     Negation,
     children,
 )
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS, MAX_ARGUMENTS, NAMES, TESTS
+from streamreasoner.values.functions.integers import whole
+from streamreasoner.values.literal import string
+from streamreasoner.values.sums import CHOOSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,10 +75,27 @@ def _expression(expression: Expression, *, aggregates: bool) -> Iterator[Diagnos
                     message = f"'{name}' takes no `distinct`; only count does"
                     hint = "derive the values into a predicate, which is a set, and aggregate that"
                     yield Diagnostic("SR233", message, node.span, hint)
-                else:
+                elif not AGGREGATES[name].accepts(len(arguments)):
                     yield from _count(node, AGGREGATES[name], len(arguments))
+                else:
+                    yield from _parameters(node)
             case _:
                 pass
+
+
+def _parameters(node: Aggregate) -> Iterator[Diagnostic]:
+    """Report what an aggregate is told besides its operand, if it cannot be told so."""
+    for each in node.parameters:
+        if node.function in CHOOSING:
+            is_known = isinstance(each, Constant) and (whole(each.term) or 0) > 0
+            wanted, example = "a positive integer", f"{node.function}(?x, 3)"
+        else:
+            parsed = string(each.term) if isinstance(each, Constant) else None
+            is_known = parsed is not None and parsed.language is None
+            wanted, example = "a string", f'{node.function}(?x, ", ")'
+        if not is_known:
+            message = f"the second argument of '{node.function}' is not {wanted}"
+            yield Diagnostic("SR237", message, each.span, f"write a constant: `{example}`")
 
 
 def _expressions(expression: Expression) -> Iterator[Expression]:

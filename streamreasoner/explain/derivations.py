@@ -25,7 +25,7 @@ from streamreasoner.lang.ast import Aggregate, Atom
 from streamreasoner.lang.normal_form import operand
 from streamreasoner.query.facts import Fact
 from streamreasoner.values.numbers import number
-from streamreasoner.values.sums import aggregate
+from streamreasoner.values.sums import CHOOSING, results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -170,13 +170,13 @@ class Derivations:
         found = [*self._matches(rule_group, fact, source)]
         if not found:
             return None
-        results = [
-            aggregate(each.operation, Counter(match.head[at] for _, match in found).items())
+        if not all(
+            fact.arguments[at]
+            in results(each.operation, Counter(match.head[at] for _, match in found).items())
             for at, each in aggregates
-        ]
-        if results != [fact.arguments[at] for at, _ in aggregates]:
+        ):
             return None
-        contributing = _contributing(found, aggregates)
+        contributing = _contributing(found, aggregates, fact)
         return Justification(
             obligation.row.since,
             tuple(
@@ -248,10 +248,12 @@ def _latest(stratum: int, latest: int, row: Row) -> int:
 
 
 def _contributing(
-    matches: list[tuple[Rule, Match]], aggregates: tuple[tuple[int, Aggregate], ...]
+    matches: list[tuple[Rule, Match]], aggregates: tuple[tuple[int, Aggregate], ...], fact: Fact
 ) -> list[tuple[Rule, Match]]:
     """The matches that a single aggregate counts; all of them if there are several aggregates."""
     match aggregates:
+        case [(at, Aggregate(name))] if name in CHOOSING:
+            return [match for match in matches if match[1].head[at] == fact.arguments[at]]
         case [(at, Aggregate("sum" | "avg"))]:
             return [match for match in matches if number(match[1].head[at]) is not None]
         case [(at, Aggregate("count", distinct=True))]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 
+from streamreasoner.rdf.terms import parse
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import UnionType
@@ -135,8 +137,16 @@ class Aggregate:
 
     @property
     def operation(self) -> str:
-        """What is computed: `count`, `count distinct`, `sum`, `avg`, `min` or `max`."""
-        return f"{self.function} distinct" if self.distinct else self.function
+        """What is computed: `count`, `count distinct`, `sum`, …, or `lowest 3` with a parameter."""
+        if self.distinct:
+            return f"{self.function} distinct"
+        values = (parse(each.term).value for each in self.parameters if isinstance(each, Constant))
+        return " ".join((self.function, *values))
+
+    @property
+    def parameters(self) -> tuple[Expression, ...]:
+        """The arguments behind the operand, which are constants."""
+        return self.arguments[1:]
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,8 @@ class Reduction:
 
     Attributes:
         candidates: Predicate of those facts: the group's columns, then the value, if any.
-        function: `count` (without value), `count distinct`, `sum` or `avg`.
+        function: `count` (without value), `count distinct`, `sum`, `avg`, or a name with its
+            parameter after a blank: `lowest 3`, `highest 3`, `group_concat , `.
         head: Pattern of the facts derived at iteration 1, with columns `#0`, `#1`, ... of the
             group, and `#result`.
         source: Index of the first source rule in normal form whose matches it aggregates.
@@ -157,6 +158,16 @@ class Reduction:
     def key(self) -> tuple[int, ...]:
         """Positions on which the candidates of a group agree: all but the value."""
         return tuple(range(len(self.head.columns) - 1))
+
+    @property
+    def name(self) -> str:
+        """The function without its parameter."""
+        return self.function.partition(" ")[0]
+
+    @property
+    def parameter(self) -> str:
+        """The parameter of the function, empty if it has none."""
+        return self.function.partition(" ")[2]
 
 
 @dataclass(frozen=True, slots=True)

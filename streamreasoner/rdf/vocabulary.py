@@ -25,6 +25,9 @@ RDFS_SUB_CLASS_OF = RDFS + "subClassOf"
 RDFS_SUB_PROPERTY_OF = RDFS + "subPropertyOf"
 RDFS_LITERAL = RDFS + "Literal"
 
+UNBOUND = "<urn:streamreasoner:unbound>"
+"""The term that stands for a variable of a query that is unbound, where facts have arguments."""
+
 XSD_STRING = XSD + "string"
 XSD_BOOLEAN = XSD + "boolean"
 XSD_INTEGER = XSD + "integer"

@@ -30,9 +30,9 @@ from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places, placed
 from streamreasoner.lang.printer import PREFIX_NAME
 from streamreasoner.rdf.terms import canonical, to_ntriples
+from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.algebra import in_scope
 from streamreasoner.sparql.parse import parse_query
-from streamreasoner.sparql.rules.bodies import UNBOUND
 from streamreasoner.sparql.rules.dataset import Dataset
 from streamreasoner.sparql.rules.patterns import Patterns
 from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError

@@ -17,6 +17,7 @@ from streamreasoner.values.functions import (
     hashes,
     instants,
     integers,
+    sorting,
     strings,
     terms,
 )
@@ -176,6 +177,7 @@ FUNCTIONS: Mapping[str, Builtin[str | None]] = {
     "strlang": _exactly((STRINGS, STRINGS), TEXTS, terms.with_language),
     "coalesce": _at_least(1, ANYTHING, ANYTHING, terms.first),
     "canonical": _exactly((ANYTHING,), ANYTHING, spaces.canonical),
+    "sort_key": Builtin((STRINGS, ANYTHING), STRINGS, 2, None, sorting.sort_key),
     "skolem": _at_least(1, ANYTHING, frozenset({Kind.BLANK_NODE}), terms.skolem),
 }
 """Built-ins that are values in an expression."""
@@ -208,8 +210,11 @@ AGGREGATES = {
     "min": _aggregate(ANYTHING, ANYTHING),
     "max": _aggregate(ANYTHING, ANYTHING),
     "avg": _aggregate(NUMBERS, frozenset({Kind.DECIMAL, Kind.DOUBLE})),
+    "group_concat": Signature((LITERALS, STRINGS), STRINGS, 2, 2),
+    "lowest": Signature((ANYTHING, INTEGERS), ANYTHING, 2, 2),
+    "highest": Signature((ANYTHING, INTEGERS), ANYTHING, 2, 2),
 }
-"""Built-ins that are arguments of a head; only `count` takes `distinct`. See `sums.aggregate`."""
+"""Built-ins that are arguments of a head; only `count` takes `distinct`. See `sums.results`."""
 
 MONOTONE_AGGREGATES = frozenset({"min", "max"})
 """Aggregates that may be recursive, if they are the only aggregate of their head."""

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.values.literal import canonical, literal
 from streamreasoner.values.numbers import Type, exact_term, number, rounded
 from streamreasoner.values.order import order_key
 from streamreasoner.values.valuation import UNITS
@@ -23,6 +24,8 @@ COUNTING: Mapping[str, Callable[[int], int]] = {
     "count distinct": lambda times: int(times > 0),
 }
 """What a term adds to each aggregate that counts terms, whatever they are."""
+CHOOSING = frozenset({"lowest", "highest"})
+"""Aggregates that have several results, as many as their parameter says."""
 
 
 @dataclass(slots=True)
@@ -117,10 +120,11 @@ def term_of(total: Sum, function: str, overflowed: Callable[[], object]) -> str 
 def aggregate(
     function: str, terms: Iterable[tuple[str, int]], overflowed: Callable[[], object] = lambda: None
 ) -> str | None:
-    """The aggregate of a group.
+    """The aggregate of a group that has one result; see `results`.
 
     Args:
-        function: `count`, `count distinct`, `sum`, `avg`, `min` or `max`.
+        function: `count`, `count distinct`, `sum`, `avg`, `min`, `max`, or `group_concat` with the
+            separator after a blank.
         terms: (canonical term, multiplicity), one entry for each term; counting reads no terms.
         overflowed: Called if there is no value because the whole part of an integer or decimal
             does not fit into 64 bits.
@@ -134,6 +138,42 @@ def aggregate(
             return choose((term for term, _ in terms), key=order_key)
         case "sum" | "avg":
             return term_of(sum_of(terms), function, overflowed)
+        case _ if function.startswith("group_concat "):
+            return concatenated(terms, function.partition(" ")[2])
         case _:
             total = sum(COUNTING[function](times) for _, times in terms)
             return to_ntriples(total) if total > 0 else None
+
+
+def results(
+    function: str, terms: Iterable[tuple[str, int]], overflowed: Callable[[], object] = lambda: None
+) -> tuple[str, ...]:
+    """The results of an aggregate of a group: those of `aggregate`, or of one in `CHOOSING`.
+
+    Args:
+        function: The aggregate, with its parameter after a blank, such as `lowest 3`.
+        terms: As in `aggregate`.
+        overflowed: As in `aggregate`.
+    """
+    name, _, parameter = function.partition(" ")
+    if name in CHOOSING:
+        present = (term for term, times in terms if times > 0)
+        ordered = sorted(present, key=order_key, reverse=name == "highest")
+        return tuple(ordered[: int(parameter)])
+    result = aggregate(function, terms, overflowed)
+    return () if result is None else (result,)
+
+
+def concatenated(terms: Iterable[tuple[str, int]], separator: str) -> str | None:
+    """The texts of literals in the total order, each as often as it occurs.
+
+    Returns:
+        None if a term is no literal, and without terms.
+    """
+    texts: list[str] = []
+    for term, times in sorted(terms, key=lambda each: order_key(each[0])):
+        parsed = literal(term)
+        if parsed is None and times > 0:
+            return None
+        texts += [parsed.lexical] * times if parsed is not None else ()
+    return canonical(separator.join(texts)) if texts else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
-from oracle.aggregates import aggregate
+from oracle.aggregates import results
 
 from model.leaves import NestedLoops
 from model.state import Program, State, difference
@@ -278,15 +278,13 @@ class ModelBackend:
                 # A candidate of `count` has no value.
                 text = "".join(map(self._terms.text, value))
                 groups[key] += [text] * self.state.total(fact)
-        function, _, distinct = reduction.function.partition(" ")
-        results = set()
+        names = [name for name in reduction.head.columns if name != RESULT]
+        found = set()
         for key, values in groups.items():
-            text = aggregate(function, bool(distinct), values) if values else None
-            if text is not None:
-                names = [name for name in reduction.head.columns if name != RESULT]
+            for text in results(reduction.function, values) if values else ():
                 ids = dict(zip(names, key, strict=True)) | {RESULT: self._terms.id(text)}
-                results.add((reduction.head.predicate, self._head(reduction.head, ids)))
-        return results
+                found.add((reduction.head.predicate, self._head(reduction.head, ids)))
+        return found
 
     def _head(self, pattern, ids):
         return tuple(

@@ -6,9 +6,24 @@ import math
 from fractions import Fraction
 
 from oracle.arithmetic import numeral
-from oracle.terms import NUMBER, kind, number, value
+from oracle.terms import NUMBER, kind, literal, number, string, value
 
 OTHER = 4
+
+
+def results(function, terms):
+    """The results of an aggregate, with its parameter or `distinct` after a blank."""
+    name, _, parameter = function.partition(" ")
+    if name in ("lowest", "highest"):
+        return sorted(set(terms), key=order, reverse=name == "highest")[: int(parameter)]
+    if name == "group_concat":
+        texts = [literal(term) for term in sorted(terms, key=order)]
+        found = None
+        if texts and None not in texts:
+            found = string(parameter.join(text for text, _, _ in texts))
+    else:
+        found = aggregate(name, parameter == "distinct", terms)
+    return [] if found is None else [found]
 
 
 def aggregate(function, distinct, terms):

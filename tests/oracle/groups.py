@@ -7,8 +7,10 @@ A lattice is (predicate, pattern, position of the value, function), told by a he
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import product
 
-from oracle.aggregates import aggregate, order
+from oracle.aggregates import order
+from oracle.aggregates import results as of_group
 from oracle.patterns import ANYTHING, fits
 from streamreasoner.lang.ast import Aggregate, Constant
 
@@ -57,8 +59,7 @@ def best(facts, lattices):
 def reduction(head):
     """(predicate, its aggregates by position); None if the head is a lattice or has none."""
     aggregates = tuple(
-        (each.function, each.distinct) if isinstance(each, Aggregate) else None
-        for each in head.arguments
+        each.operation if isinstance(each, Aggregate) else None for each in head.arguments
     )
     return (head.predicate, aggregates) if any(aggregates) and not is_lattice(head) else None
 
@@ -70,16 +71,16 @@ def results(reduction, rows):
 
 
 def reduced(aggregates, rows):
-    """One aggregated row for each group of rows."""
+    """The aggregated rows of each group of rows: one, unless an aggregate has several results."""
     groups = defaultdict(list)
     for row in rows:
         key = tuple(None if each else value for each, value in zip(aggregates, row, strict=True))
         groups[key].append(row)
     for key, members in groups.items():
         columns = zip(*members, strict=True)
-        row = tuple(
-            aggregate(*each, column) if each else value
-            for each, value, column in zip(aggregates, key, columns, strict=True)
+        yield from product(
+            *(
+                of_group(each, column) if each else [value]
+                for each, value, column in zip(aggregates, key, columns, strict=True)
+            )
         )
-        if None not in row:
-            yield row

@@ -18,6 +18,7 @@ import numpy as np
 import re2
 
 from oracle.arithmetic import double, numeral
+from oracle.sorting import sort_key
 from oracle.terms import (
     BOOLEANS,
     DECIMAL_FORM,
@@ -477,6 +478,7 @@ FUNCTIONS = {
     "strlang": strlang,
     "canonical": canonical,
     "coalesce": lambda first, *_: first,
+    "sort_key": sort_key,
 }
 TESTS = {
     "langmatches": langmatches,

@@ -203,8 +203,14 @@ def _rules_of(function: str, count: int, name: str) -> list[str]:
 
 
 def _aggregate(function: str) -> str:
-    name, _, distinct = function.partition(" ")
-    return f"{name}({distinct} ?v)"
+    name, _, parameter = function.partition(" ")
+    if name == "count":
+        return f"{name}({parameter} ?v)"
+    return f"{name}({', '.join(('?v', *filter(None, [_parameter(parameter)])))})"
+
+
+def _parameter(text: str) -> str:
+    return text if not text or text.isdecimal() else f'"{text}"'
 
 
 def _members(

@@ -24,7 +24,7 @@ from streamreasoner.values.builtins import FUNCTIONS, TESTS
 from streamreasoner.values.comparison import Operator, compare
 from streamreasoner.values.kernels import comparing, exact, functions, ordering
 from streamreasoner.values.order import order_key
-from streamreasoner.values.sums import aggregate
+from streamreasoner.values.sums import results
 from streamreasoner.values.valuation import NO_VALUE, value
 from streamreasoner.values.value_columns import Values
 
@@ -103,7 +103,7 @@ class Functions(Executor):
         values: list[str | None] = []
         for name, members in groups:
             matched = [(term, times) for term, times in members if times > 0]
-            values.append(aggregate(name, matched) if matched else None)
+            values += (results(name, matched) if matched else ()) or (None,)
         return values
 
 

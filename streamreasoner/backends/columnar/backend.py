@@ -46,6 +46,7 @@ from streamreasoner.errors import EnvironmentSetupError, MultiplicityOverflowErr
 from streamreasoner.native.compile import is_cached
 from streamreasoner.plan.algebra import Arrangement, Extend, Select
 from streamreasoner.system.capacity import Capacity, full
+from streamreasoner.values.sums import concatenated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -460,7 +461,19 @@ class ColumnarBackend:
         reductions = self._state.column(layout.REDUCTIONS)[row * layout.REDUCTION_WIDTH :]
         keys = int(reductions[layout.REDUCTION_KEYS])
         function = int(reductions[layout.REDUCTION_FUNCTION])
+        if function == layout.FUNCTION_CONCATENATION:
+            return concatenated(self._members_of(row, group), self._state.tables.separators[row])
         return result(units, group + (layout.GROUP_KEY + keys + 1) // 2, function)
+
+    def _members_of(self, reduction: int, group: int) -> list[tuple[str, int]]:
+        """The terms of a reduction's group, each with its multiplicity."""
+        at = reduction * layout.REDUCTION_WIDTH
+        no_ids, no_times = np.empty(0, np.int32), np.empty(0, np.int64)
+        count = reduce.read_members(self._table, at, group, no_ids, no_times)
+        ids, times = np.empty(count, np.int32), np.empty(count, np.int64)
+        reduce.read_members(self._table, at, group, ids, times)
+        terms = map(self._dictionary.term, ids.tolist())
+        return list(zip(terms, times.tolist(), strict=True))
 
     def _check(self, status: int) -> None:
         match status:

@@ -28,6 +28,7 @@ from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.plan.operands import RESULT, Column
 from streamreasoner.plan.program_change import ProgramChange
 from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
+from streamreasoner.values.sums import CHOOSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -84,7 +85,13 @@ _FUNCTIONS = {
     "count distinct": layout.FUNCTION_DISTINCT,
     "sum": layout.FUNCTION_SUM,
     "avg": layout.FUNCTION_AVERAGE,
+    "group_concat": layout.FUNCTION_CONCATENATION,
+    "lowest": layout.FUNCTION_LOWEST,
+    "highest": layout.FUNCTION_HIGHEST,
 }
+_MOST_CHOSEN = 1 << 29
+SPARE = 1024
+"""Values that a group lists beyond twice as many as it shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,7 @@ class ProgramTables:
         group_units: The most units that the groups of one fact take if all of them are new.
         lattices_indexed: Whether the groups of every lattice are found through an array by id.
         reductions: Row of each reduction.
+        separators: By the row of a reduction that concatenates, what stands between two texts.
         rules: Number of its rules in normal form; the column WORK has them first, then those of the
             program that it replaces.
         cyclic: Strata with rules in whose plans groups intersect.
@@ -120,6 +128,7 @@ class ProgramTables:
     group_units: int
     lattices_indexed: bool
     reductions: dict[Reduction, int]
+    separators: dict[int, str]
     rules: int
     cyclic: frozenset[int]
     sorts: int
@@ -204,6 +213,7 @@ def compile_program(
         check_size(delta, fragment)
 
     used.update(plan.keyed)
+    used.update(members for each in reductions for members in _members(each))
     intersections = Intersections()
     cyclic = [
         each
@@ -290,11 +300,14 @@ def compile_program(
             for x in (
                 numbering.grouping(reduction),
                 len(reduction.key),
-                _FUNCTIONS[reduction.function],
+                _function(reduction),
                 numbering.relations[reduction.head.predicate],
                 operands.add(_result_codes(reduction, intern)),
                 len(reduction.head.arguments),
                 _work_row(reduction.source + (number_of_rules if row >= kept else 0)),
+                _limit(reduction),
+                2 * _limit(reduction) + SPARE,
+                max(map(numbering.grouping, _members(reduction)), default=-1),
             )
         ),
         layout.WORK: _unused_work(_work_row(number_of_rules + _number_of_rules(change.before))),
@@ -328,6 +341,11 @@ def compile_program(
         lattices_indexed=all(numbering.grouping(x) in numbering.indexed for x in plan.lattices),
         trie_mask=len(trie_slots) // 2 - 1,
         reductions={reduction: row for row, reduction in enumerate(reductions)},
+        separators={
+            row: each.parameter
+            for row, each in enumerate(reductions)
+            if _function(each) == layout.FUNCTION_CONCATENATION
+        },
         rules=number_of_rules,
         cyclic=frozenset(s for (s, _), each in zip(plans, cyclic, strict=False) if each),
         sorts=len(intersections.sorts),
@@ -496,6 +514,23 @@ def _group_units(numbering: Numbering, classes: Classes) -> int:
         ),
         default=0,
     )
+
+
+def _function(reduction: Reduction) -> int:
+    """The kernels' number of what a reduction computes."""
+    whole = _FUNCTIONS.get(reduction.function)
+    return _FUNCTIONS[reduction.name] if whole is None else whole
+
+
+def _limit(reduction: Reduction) -> int:
+    """How many values a reduction chooses; 0 if it computes one."""
+    return min(int(reduction.parameter), _MOST_CHOSEN) if reduction.name in CHOOSING else 0
+
+
+def _members(reduction: Reduction) -> tuple[Arrangement, ...]:
+    """The arrangement that the values of a group are read from, where sums do not tell."""
+    needs_them = reduction.name in {*CHOOSING, "group_concat"}
+    return (Arrangement(reduction.candidates, (), reduction.key),) if needs_them else ()
 
 
 def _result_codes(reduction: Reduction, intern: Callable[[str], int]) -> tuple[int, ...]:

@@ -209,4 +209,8 @@ class _Group:
 
 
 def _label(position: int, function: str) -> str:
-    return f"{function.replace(' ', '-')}{position}"
+    """A part of a name that says what an aggregate computes; of a separator, its bytes."""
+    name, _, parameter = function.partition(" ")
+    if name == "group_concat":
+        parameter = parameter.encode().hex()
+    return f"{name}{'-' if parameter else ''}{parameter}{position}"

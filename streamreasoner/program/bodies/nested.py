@@ -23,6 +23,7 @@ from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.program.bodies.scope import Scope, bound_by_atoms, has_atom
 from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.values.sums import CHOOSING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -102,8 +103,13 @@ class Nested:
 
     def _variable(
         self, node: ast.BodyAggregate, scope: Scope, added: list[ast.Literal]
-    ) -> ast.Variable:
+    ) -> ast.Variable | ast.Constant:
         """Derive an aggregate into a helper, and bind a new variable to its result."""
+        if node.function in CHOOSING:
+            message = f"'{node.function}' has several results, and an expression has one"
+            hint = f"derive them into a predicate of its own: `best({node.function}(?x, 3)) :- …`"
+            self.diagnostics.append(Diagnostic("SR237", message, node.span, hint))
+            return ast.Constant(UNREADABLE, node.span)
         scope = scope.within(added)
         outer = _unique(each for each in ast.variables(node) if each.name in scope.outside)
         body = self._ranges.conjunction(node.body)

@@ -22,14 +22,12 @@ from streamreasoner.lang.ast import (
     Variable,
     variables,
 )
+from streamreasoner.rdf.vocabulary import UNBOUND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from streamreasoner.lang.ast import Expression, Literal
-
-UNBOUND = "<urn:streamreasoner:unbound>"
-"""The argument of an answer whose variable is unbound."""
 
 _Node = TypeVar("_Node", bound="Expression | Literal")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import NOWHERE, QUAD, TRIPLE, Atom, Constant, Variable
-from streamreasoner.sparql.rules.bodies import UNBOUND
+from streamreasoner.rdf.vocabulary import UNBOUND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

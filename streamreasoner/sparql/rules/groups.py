@@ -6,6 +6,7 @@ derive nothing there. So each aggregate is a predicate of its own, unless none o
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import (
@@ -18,9 +19,11 @@ from streamreasoner.lang.ast import (
     Variable,
     Wildcard,
 )
+from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.algebra import Extend
-from streamreasoner.sparql.rules.bodies import UNBOUND, Body
-from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, number
+from streamreasoner.sparql.rules.bodies import Body
+from streamreasoner.sparql.rules.rulebook import atom, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,12 +59,6 @@ class Groups:
         """The pattern of a group, with what is aggregated as variables."""
         pattern = group.pattern
         for _, aggregation in group.results:
-            if aggregation.function == "GROUP_CONCAT":
-                raise UnsupportedError(
-                    f"{aggregation.function} depends on an order of solutions",
-                    aggregation.span,
-                    "use MIN or MAX, or read the values as answers of their own",
-                )
             expression = aggregation.expression
             if expression is not None and not isinstance(expression, Variable):
                 operand = Variable(f"operand.{len(self._operands) + 1}", aggregation.span)
@@ -224,19 +221,26 @@ class _Aggregate:
         return [(atom(chosen, (*self._keys, name)), *no_error)], none
 
     def total(self, name: str, aggregation: Aggregation, operand: str) -> Atom:
-        """An atom of the sum or mean; it is unbound if a value is no number (section 18.5.1.3)."""
+        """An atom of a sum, mean or concatenation; it is unbound if a value is not one of these.
+
+        A sum is of numbers, a concatenation of literals (sections 18.5.1.3 and 18.5.1.7).
+        """
         parts, unbound = self._parts(operand)
         keys, variable = self._keys, Variable(operand, NOWHERE)
         if aggregation.distinct and parts:
             parts = [self._book.materialised("distinct", parts, (*keys, operand))]
-        kind = aggregation.function.lower()
+        kind, concatenates = aggregation.function.lower(), aggregation.function == "GROUP_CONCAT"
         total, some, wrong, found = (
             self._book.predicate(each) for each in (f"{kind}_of", "some", "wrong", kind)
         )
+        value = _aggregate(kind, variable)
+        if concatenates:
+            separator = Constant(to_ntriples(aggregation.separator), NOWHERE)
+            value = replace(value, arguments=(variable, separator))
+        right = Call("is_literal" if concatenates else "is_number", (variable,), NOWHERE)
         for part in parts:
-            value = _aggregate(kind, variable)
             columns = tuple(map(part.argument, keys))
-            test = Negation(Call("is_number", (variable,), NOWHERE), NOWHERE)
+            test = Negation(right, NOWHERE)
             self._book.derive(total, (*columns, value), part.literals)
             self._book.derive(some, columns, part.literals)
             self._book.derive(wrong, columns, (*part.literals, test))
@@ -256,7 +260,8 @@ class _Aggregate:
             self._book.derive(found, (*columns, unknown), missing)
             none = (Negation(atom(some, keys), NOWHERE),)
         if not self._grouped:
-            zero = (*columns, number(0))
+            nothing = Constant(to_ntriples(""), NOWHERE) if concatenates else number(0)
+            zero = (*columns, nothing)
             self._book.derive(found, zero, (*self._row.literals, *none, *no_error))
         return atom(found, (*keys, name))
 

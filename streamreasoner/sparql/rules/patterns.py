@@ -48,6 +48,7 @@ from streamreasoner.sparql.rules.correlation import check_correlation
 from streamreasoner.sparql.rules.groups import Groups
 from streamreasoner.sparql.rules.paths import Paths
 from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, number
+from streamreasoner.sparql.rules.slices import Slice, sliced
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -89,11 +90,7 @@ class Patterns:
     def solutions(self, select: Select) -> list[Body]:
         """The solutions of a SELECT, with all variables of its pattern."""
         if select.offset or select.limit is not None:
-            raise UnsupportedError(
-                "answers are a set without an order, of which none is left out",
-                select.order_span,
-                "omit LIMIT and OFFSET, and order what you read; MIN and MAX find the ends",
-            )
+            return self._sliced(select)
         if select.order:
             message = "ORDER BY without LIMIT or OFFSET has no effect: answers are a set"
             hint = "omit it, and order what you read"
@@ -447,6 +444,30 @@ class Patterns:
         if distinct:
             return [self._book.materialised("distinct", found, self._kept(found))]
         return found
+
+    def _sliced(self, select: Select) -> list[Body]:
+        """LIMIT and OFFSET, which count solutions; unless they are DISTINCT, as they occur."""
+        pattern, order = select.pattern, []
+        for each in select.order:
+            compared = each.expression
+            if not isinstance(compared, Variable):
+                name = f"compared.{self._book.fresh('order')}"
+                compared = Variable(name, select.order_span)
+                pattern = Extend(pattern, compared, each.expression)
+            order.append((self._book.variable(compared.name), each.descending))
+        counted, self._counted = self._counted, not select.modifier
+        bodies = self.bodies(pattern)
+        self._counted = counted
+        graph = (self._graph.name,) if isinstance(self._graph, Variable) else ()
+        wanted = Slice(
+            order=tuple(order),
+            selected=tuple(self._book.variable(each.name) for each in select.variables),
+            group=(*graph, *self._given.bound),
+            distinct=bool(select.modifier),
+            offset=select.offset,
+            limit=select.limit,
+        )
+        return sliced(self._book, bodies, wanted)
 
     def _group(self, group: Group) -> list[Body]:
         counted, self._counted = self._counted, self._groups.counts(group)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import derivations
-from oracle.aggregates import aggregate, order
+from oracle.aggregates import order, results
 from unit.plan.bags import rows
 from unit.plan.small_rules import PRESENTS, SOME, rule
 
@@ -27,6 +27,7 @@ FAMILIES = (
         "h(?y, avg(?x))",
     ),
     ("h(count(?x), max(?y))", "h(min(?x), min(?y))", "h(sum(1), avg(?x))", "h(max(1), min(2))"),
+    ("h(?x, lowest(?y, 2))", "h(?y, highest(?x, 1))", "h(?x, lowest(?y, 1))"),
     ("h(1, count(?x))", "h(2, count(?y))", "h(sum(?x), 1)", "h(count(distinct 2), 1)"),
     ("k(?x, sum(?x), min(?y), 2)", "k(?x, sum(?x), min(?y), 3)", "k(?y, sum(?y), min(?x), 3)"),
 )
@@ -149,10 +150,8 @@ def _reduced(reduction, matches):
     groups, width = defaultdict(list), len(reduction.key)
     for args, count in matches[reduction.candidates].items():
         groups[args[:width]] += [args[width:]] * count
-    function, _, distinct = reduction.function.partition(" ")
     for key, members in groups.items():
-        value = aggregate(function, bool(distinct), ["".join(each) for each in members])
-        if value is not None:
+        for value in results(reduction.function, ["".join(each) for each in members]):
             row = {RESULT: value} | {f"#{at}": each for at, each in enumerate(key)}
             yield tuple(
                 row[each.name] if isinstance(each, Column) else each.term

@@ -11,8 +11,8 @@ from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
 from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.program.checked import check_query
+from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.functions import CONDITIONS, SEARCHES, VALUES
-from streamreasoner.sparql.rules.bodies import UNBOUND
 
 TERMS = (
     *("0", "1", "-2", "1.5", "-2.5", "2.5", "true", "false"),

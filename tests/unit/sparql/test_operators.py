@@ -16,7 +16,7 @@ from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
 from streamreasoner.lang.ast import TRIPLE, bracketed
 from streamreasoner.program.checked import check_query
-from streamreasoner.sparql.rules.bodies import UNBOUND
+from streamreasoner.rdf.vocabulary import UNBOUND
 
 QUERIES = (
     # basic graph patterns
@@ -158,6 +158,7 @@ OF_QUESTIONS = (
             ("(SAMPLE(?y) AS ?n)", "(AVG(?y) AS ?m)"),
             ("(COUNT(DISTINCT *) AS ?n)", "(SAMPLE(DISTINCT ?y + 1) AS ?m)"),
             ("(MIN(?y + 1) AS ?n)", "(MAX(DISTINCT ?y) AS ?m)"),
+            ("(GROUP_CONCAT(?y) AS ?n)", "(GROUP_CONCAT(DISTINCT STR(?y); SEPARATOR='|') AS ?m)"),
         )
         for pattern in (
             "?x ex:p ?y",

@@ -15,10 +15,10 @@ from streamreasoner.lang.ast import NOWHERE, Constant
 from streamreasoner.lang.parser import parse
 from streamreasoner.lang.places import placed
 from streamreasoner.program.checked import check_all
+from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.algebra import Alternative, Inverse
 from streamreasoner.sparql.parse import parse_query
 from streamreasoner.sparql.prebound import derive_prebound
-from streamreasoner.sparql.rules.bodies import UNBOUND
 from streamreasoner.sparql.rules.rulebook import UnsupportedError
 
 EX = "http://example.org/"

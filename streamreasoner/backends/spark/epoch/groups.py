@@ -14,6 +14,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark.queries import sql
@@ -28,7 +29,8 @@ from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.plan.operands import RESULT, Column, Value
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.values.order import order_key
-from streamreasoner.values.sums import COUNTING, Sum, aggregate, sum_of, term_of
+from streamreasoner.values.sums import CHOOSING, COUNTING, Sum, concatenated, sum_of, term_of
+from streamreasoner.values.sums import results as aggregated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,12 +113,17 @@ def results(
     value = argument(len(keys))
     if candidates.table is not None:
         changed = runner.from_table(_in_driver(terms, reduction, candidates.table, keys, value))
-    elif reduction.function in COUNTING:
-        changed = runner.materialize(runner.from_frame(_counted(reduction, candidates.frame, keys)))
     else:
-        changed = runner.materialize(
-            runner.from_frame(_summed(terms, reduction, candidates.frame, keys, value))
-        )
+        frame = candidates.frame
+        if reduction.function in COUNTING:
+            changed_rows = _counted(reduction, frame, keys)
+        elif reduction.name in CHOOSING:
+            changed_rows = _chosen(terms, reduction, frame, keys, value)
+        elif reduction.name == "group_concat":
+            changed_rows = _concatenated(terms, reduction, frame, keys, value)
+        else:
+            changed_rows = _summed(terms, reduction, frame, keys, value)
+        changed = runner.materialize(runner.from_frame(changed_rows))
     cells = ["0"] * width
     for position, operand in enumerate(reduction.head.arguments):
         match operand:
@@ -148,14 +155,14 @@ def _in_driver(
     changed = []
     for key, group in groups.items():
         before, after = (
-            aggregate(reduction.function, candidates, terms.overflowed)
+            frozenset(aggregated(reduction.function, candidates, terms.overflowed))
             for candidates in (
                 [(text, old) for text, old, _ in group],
                 [(text, new) for text, _, new in group],
             )
         )
-        if before != after:
-            changed += [(*key, text, sign) for text, sign in ((before, -1), (after, 1)) if text]
+        changed += [(*key, text, -1) for text in before - after]
+        changed += [(*key, text, 1) for text in after - before]
     rows = list(zip(*changed, strict=True)) or [()] * (len(keys) + 2)
     kinds = [pa.int64()] * len(keys) + [pa.string(), pa.int64()]
     arrays = [pa.array(row, kind) for row, kind in zip(rows, kinds, strict=True)]
@@ -188,6 +195,38 @@ def _summed(
     )
     summed = parts.groupBy(*keys).agg(*(whole(F.collect_list(name)).alias(name) for name in _TIMES))
     return _changed(summed, keys)
+
+
+def _chosen(
+    terms: TermLookup, reduction: Reduction, frame: DataFrame, keys: Sequence[str], value: str
+) -> DataFrame:
+    """Keys, terms and signs of values that are chosen, or are no more, from many candidates."""
+    rows = terms.attach(frame.select(*keys, value, *_TIMES), value, _TEXT)
+    rows = rows.withColumn(RANK, F.udf(order_key, "binary")(_TEXT))
+    best = F.desc(RANK) if reduction.name == "highest" else F.asc(RANK)
+    place = F.row_number().over(Window.partitionBy(*keys).orderBy(best))
+    before, after = (
+        rows.filter(f"{name} > 0")
+        .withColumn(_PART, place)
+        .filter(F.col(_PART) <= int(reduction.parameter))
+        .select(*keys, _TEXT, F.lit(sign).cast("bigint").alias(MULTIPLICITY))
+        for name, sign in ((OLD, -1), (MULTIPLICITY, 1))
+    )
+    signs = before.unionAll(after).groupBy(*keys, _TEXT)
+    return signs.agg(F.sum(MULTIPLICITY).alias(MULTIPLICITY)).filter(f"{MULTIPLICITY} != 0")
+
+
+def _concatenated(
+    terms: TermLookup, reduction: Reduction, frame: DataFrame, keys: Sequence[str], value: str
+) -> DataFrame:
+    """Keys, terms and signs of changed texts, each of which one executor makes."""
+    separator = reduction.parameter
+    text = F.udf(lambda rows: concatenated(rows, separator), "string")
+    rows = terms.attach(frame.select(*keys, value, *_TIMES), value, _TEXT)
+    texts = rows.groupBy(*keys).agg(
+        *(text(F.collect_list(F.struct(_TEXT, name))).alias(name) for name in _TIMES)
+    )
+    return _changed(texts, keys)
 
 
 def _sum(part: bytes) -> Sum:

@@ -16,15 +16,17 @@ from strategies import checked
 from thorough import THOROUGH
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
+from streamreasoner.backends.columnar.kernels.joining import derive
 from streamreasoner.backends.columnar.kernels.records import layout, pending
 from streamreasoner.backends.columnar.kernels.records.fact_record import find
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
-from streamreasoner.backends.columnar.kernels.settling import reduce, settle
+from streamreasoner.backends.columnar.kernels.settling import chosen, reduce, settle
 from streamreasoner.backends.columnar.kernels.settling.superaccumulator import DIGITS_DOUBLE
 from streamreasoner.engine.fixpoint import INPUT
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.program_plan import Lattice, Reduction
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.values.sums import CHOOSING
 from streamreasoner.values.value_columns import Values
 
 FEW = settings(max_examples=500 if THOROUGH else 20)
@@ -139,8 +141,8 @@ class Memory:
         relation = self.numbering.relations[predicate]
         return find(self.table, relation, np.array(args, np.int32), 0)
 
-    def settle(self, stratum):
-        """Settle a stratum without deriving; returns fact -> {iteration: change}."""
+    def settle(self, stratum, *, derives=False):
+        """Settle a stratum, deriving or not; returns fact -> {iteration: change}."""
         changes, last = defaultdict(dict), self.scalars[layout.LAST_TOUCHED]
         by_segment = self.state.column(layout.TOUCHED_LAST)
         lasts = by_segment.copy()
@@ -155,6 +157,8 @@ class Memory:
             assert settle.settle(self.table, self.values, iteration) == layout.OK
             for fact, change in self.deltas().items():
                 changes[fact][iteration] = change
+            if derives:
+                assert derive.derive(self.table, self.values, iteration) == layout.OK
             settle.clear_deltas(self.table)
             iteration = settle.next_touched(self.table, iteration)
         return dict(changes)
@@ -339,13 +343,23 @@ class Memory:
                 units += layout.LATTICE_UNITS
                 for node in self.winners(fields):
                     yield node, layout.WINNER_UNITS
-            elif isinstance(grouping, Reduction) and grouping.function.startswith("count"):
+            elif isinstance(grouping, Reduction) and grouping.name in CHOOSING:
+                units += layout.CHOSEN_UNITS
+                yield from self._chunks(fields)
+            elif isinstance(grouping, Reduction) and grouping.name in {"count", "group_concat"}:
                 units += layout.COUNT_UNITS
             elif isinstance(grouping, Reduction):
                 units += layout.SUM_UNITS
                 if finite := int(self.state.units[fields + layout.SUM_FINITE]):
                     yield finite, DIGITS_DOUBLE
             yield group, units
+
+    def _chunks(self, fields):
+        """The chunks of a list of chosen values, each with its units."""
+        chunk = int(self.state.units[fields + layout.CHOSEN_FIRST])
+        while chunk:
+            yield chunk, chosen.CHUNK
+            chunk = int(self.words[2 * chunk])
 
     def winners(self, fields):
         """The nodes of a lattice group's winners, whose fields start at a unit."""

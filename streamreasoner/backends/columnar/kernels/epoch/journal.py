@@ -134,6 +134,7 @@ def rederive(table: layout.Int64s, values: layout.Int64s) -> int:
     words = int32_column(table[layout.ARENA])
     facts = int64_column(table[layout.JOURNAL_FACTS])
     status = _rebuild_all_transitions(table, values)
+    status = max(status, finish(table, values, emits=False))
     for i in range(scalars[layout.JOURNALED_FACTS]):
         fact = facts[i] & LOW
         words[2 * fact] &= ~layout.FRESH
@@ -147,11 +148,11 @@ def rederive(table: layout.Int64s, values: layout.Int64s) -> int:
 def finish_restore(table: layout.Int64s, values: layout.Int64s) -> int:
     """Derive aggregates and transitions from restored multiplicities, and commit; a status."""
     _untouch_all(table)
-    status = apply_matches(table, values, ALL_REDUCTIONS)
+    status = _rebuild_all_transitions(table, values)
     if status == layout.OK:
-        status = finish(table, values, emit=False)
+        status = apply_matches(table, values, ALL_REDUCTIONS)
     if status == layout.OK:
-        status = _rebuild_all_transitions(table, values)
+        status = finish(table, values, emits=False)
     if status == layout.OK:
         commit(table)
     return status

@@ -297,6 +297,9 @@ SUM_DIGITS = 3  # superaccumulator.DIGITS_INTEGER
 SUM_FRACTION = SUM_WHOLE + SUM_DIGITS  # the same for fractions, in units of 1e-18
 SUM_UNITS = SUM_FRACTION + SUM_DIGITS
 COUNT_UNITS = 2  # a count needs only the first two
+CHOSEN_FIRST, CHOSEN_LAST = 2, 3  # chunks of the list of values, in place of sums
+CHOSEN_SIZE = 4  # values in the list
+CHOSEN_UNITS = 5
 
 # Tables of the program ---------------------------------------------------------------------------
 CLASS_RELATION, CLASS_ARITY, CLASS_UNITS, CLASS_STRATUM = range(4)
@@ -316,8 +319,12 @@ ARRANGEMENT_WIDTH = 3
 REDUCTION_ARRANGEMENT, REDUCTION_KEYS, REDUCTION_FUNCTION = range(3)
 REDUCTION_HEAD_RELATION, REDUCTION_HEAD, REDUCTION_HEAD_COUNT = range(3, 6)
 REDUCTION_WORK = 6  # place of its rule in WORK
-REDUCTION_WIDTH = 7
+REDUCTION_LIMIT = 7  # how many values it chooses
+REDUCTION_MOST = 8  # how many a group may list
+REDUCTION_MEMBERS = 9  # the arrangement of its matches by group, or -1
+REDUCTION_WIDTH = 10
 FUNCTION_COUNT, FUNCTION_DISTINCT, FUNCTION_SUM, FUNCTION_AVERAGE = range(4)
+FUNCTION_CONCATENATION, FUNCTION_LOWEST, FUNCTION_HIGHEST = range(4, 7)
 
 # The rows of plans and of steps begin with what is done with a fact.
 STAGE_BINDS, STAGE_BIND_COUNT, STAGE_CHECKS, STAGE_CHECK_COUNT = range(4)

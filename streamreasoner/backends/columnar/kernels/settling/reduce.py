@@ -11,12 +11,26 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import (
     drop_group,
     ensure_group,
+    find_first,
     group_units,
 )
-from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, release
-from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, flush, push
+from streamreasoner.backends.columnar.kernels.records.entry import presence
+from streamreasoner.backends.columnar.kernels.records.fact_record import (
+    allocate,
+    link_offset,
+    release,
+)
+from streamreasoner.backends.columnar.kernels.records.pending import flush
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.work import start_clock, take_time
+from streamreasoner.backends.columnar.kernels.settling.chosen import (
+    exclude,
+    forget,
+    hide,
+    include,
+    show,
+)
+from streamreasoner.backends.columnar.kernels.settling.heads import emit
 from streamreasoner.backends.columnar.kernels.settling.superaccumulator import (
     DIGITS_DOUBLE,
     add,
@@ -48,7 +62,7 @@ def reduce(table: layout.Int64s, values: layout.Int64s, reduction: int) -> int:
     start_clock(table)
     status = apply_matches(table, values, reduction)
     if status == layout.OK:
-        status = finish(table, values, emit=True)
+        status = finish(table, values, emits=True)
     if status == layout.OK:
         status = flush(table)
     row = reduction * layout.REDUCTION_WIDTH + layout.REDUCTION_WORK
@@ -64,9 +78,11 @@ def apply_matches(table: layout.Int64s, values: layout.Int64s, reduction: int) -
 
 @kernel
 def withdraw_matches(table: layout.Int64s, values: layout.Int64s) -> int:
-    """Undo `apply_matches` for the whole epoch; returns a status."""
-    status = _account(table, values, ALL_REDUCTIONS, undo=True)
-    return max(status, finish(table, values, emit=False))
+    """Undo `apply_matches` for the whole epoch; returns a status.
+
+    `finish` is still to be called, without emitting, when the matches can be walked again.
+    """
+    return _account(table, values, ALL_REDUCTIONS, undo=True)
 
 
 @kernel
@@ -111,9 +127,54 @@ def _concerns(table: layout.Int64s, fact: int, row: int, reduction: int, undo: b
     return bool(reduction == own) or bool(reduction == ALL_REDUCTIONS)
 
 
+@inlined
+def _chooses(function: int) -> bool:
+    """Whether a function has several results, of which a group keeps a list."""
+    return function >= layout.FUNCTION_LOWEST
+
+
+@inlined
+def _sums(function: int) -> bool:
+    """Whether a function reads numbers."""
+    return bool(function == layout.FUNCTION_SUM) or bool(function == layout.FUNCTION_AVERAGE)
+
+
 @kernel
-def finish(table: layout.Int64s, values: layout.Int64s, emit: bool) -> int:  # noqa: FBT001
-    """Recompute the results of the changed groups, and emit the difference; returns a status."""
+def _replace(
+    table: layout.Int64s,
+    values: layout.Int64s,
+    r: int,
+    group: int,
+    at: int,
+    emits: bool,  # noqa: FBT001
+) -> int:
+    """Replace the result of a changed group; returns a status."""
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    function = int32_column(table[layout.REDUCTIONS])[r + layout.REDUCTION_FUNCTION]
+    before = words[2 * group + layout.GROUP_FIRST]
+    after = 0
+    if units[at + layout.SUM_COUNT] != 0:
+        term = _result(table, values, function, group, at)
+        if term == layout.FAILURE:
+            return layout.FAILED
+        after = term + 1
+    if emits and before != after:
+        if before != 0:
+            status = emit(table, r, group, before - 1, -1)
+            if status != layout.OK:
+                return status
+        if after != 0:
+            status = emit(table, r, group, after - 1, 1)
+            if status != layout.OK:
+                return status
+    words[2 * group + layout.GROUP_FIRST] = after
+    return layout.OK
+
+
+@kernel
+def finish(table: layout.Int64s, values: layout.Int64s, emits: bool) -> int:  # noqa: FBT001
+    """Recompute the results of the changed groups; the differences may be emitted; a status."""
     scalars = int64_column(table[layout.SCALARS])
     words = int32_column(table[layout.ARENA])
     units = int64_column(table[layout.ARENA])
@@ -123,23 +184,12 @@ def finish(table: layout.Int64s, values: layout.Int64s, emit: bool) -> int:  # n
         arranged = layout.ARRANGEMENT_WIDTH * words[2 * group] + layout.ARRANGEMENT_REDUCTION
         r = (int32_column(table[layout.ARRANGEMENTS])[arranged] - 1) * layout.REDUCTION_WIDTH
         at = group + group_units(reductions[r + layout.REDUCTION_KEYS])
-        before = words[2 * group + layout.GROUP_FIRST]
-        after = 0
-        if units[at + layout.SUM_COUNT] != 0:
-            term = _result(table, values, reductions[r + layout.REDUCTION_FUNCTION], group, at)
-            if term == layout.FAILURE:
-                return layout.FAILED
-            after = term + 1
-        if emit and before != after:
-            if before != 0:
-                status = _emit(table, r, group, before - 1, -1)
-                if status != layout.OK:
-                    return status
-            if after != 0:
-                status = _emit(table, r, group, after - 1, 1)
-                if status != layout.OK:
-                    return status
-        words[2 * group + layout.GROUP_FIRST] = after
+        if _chooses(reductions[r + layout.REDUCTION_FUNCTION]):
+            status = show(table, values, r, group, at, emits)
+        else:
+            status = _replace(table, values, r, group, at, emits)
+        if status != layout.OK:
+            return status
         scalars[layout.CHANGED_GROUP] = units[at + layout.SUM_NEXT]
         units[at + layout.SUM_NEXT] = 0
         if units[at + layout.SUM_COUNT] == 0:
@@ -167,11 +217,13 @@ def retract_results(table: layout.Int64s, reduction: int) -> int:
     status = layout.OK
     for i in range(count):
         group = groups[i]
+        at = group + group_units(reductions[r + layout.REDUCTION_KEYS])
         if status == layout.OK:
             result = words[2 * group + layout.GROUP_FIRST]
-            if result != 0:
-                status = _emit(table, r, group, result - 1, -1)
-        at = group + group_units(reductions[r + layout.REDUCTION_KEYS])
+            if _chooses(reductions[r + layout.REDUCTION_FUNCTION]):
+                status = hide(table, r, group, at)
+            elif result != 0:
+                status = emit(table, r, group, result - 1, -1)
         _drop(table, group, at, reductions[r + layout.REDUCTION_FUNCTION])
     if status == layout.OK:
         status = flush(table)
@@ -192,7 +244,7 @@ def rebuild_groups(table: layout.Int64s, values: layout.Int64s, reduction: int) 
             status = _accumulate(table, values, fact, 0, now, undo=False)
             if status != layout.OK:
                 return status
-    return finish(table, values, emit=False)
+    return finish(table, values, emits=False)
 
 
 @inlined
@@ -205,11 +257,9 @@ def _reduction(table: layout.Int64s, fact: int) -> int:
 
 @inlined
 def _accumulator_units(function: int) -> int:
-    return (
-        layout.COUNT_UNITS
-        if function in (layout.FUNCTION_COUNT, layout.FUNCTION_DISTINCT)
-        else layout.SUM_UNITS
-    )
+    if _chooses(function):
+        return layout.CHOSEN_UNITS
+    return layout.SUM_UNITS if _sums(function) else layout.COUNT_UNITS
 
 
 @kernel
@@ -230,12 +280,14 @@ def _accumulate(
     keys = reductions[r + layout.REDUCTION_KEYS]
     function = reductions[r + layout.REDUCTION_FUNCTION]
     change = now - before
-    if function == layout.FUNCTION_DISTINCT:
+    if function == layout.FUNCTION_DISTINCT or _chooses(function):
         change = int(now > 0) - int(before > 0)
     if undo:
         change = -change
-    value = words[2 * fact + layout.CELLS + keys] if function >= layout.FUNCTION_SUM else 0
-    if change == 0 or (function >= layout.FUNCTION_SUM and not _is_number(values, value)):
+    value = 0
+    if _chooses(function) or _sums(function):
+        value = words[2 * fact + layout.CELLS + keys]
+    if change == 0 or (_sums(function) and not _is_number(values, value)):
         return layout.OK
     extra = _accumulator_units(function)
     group = ensure_group(table, reductions[r + layout.REDUCTION_ARRANGEMENT], fact, extra)
@@ -245,12 +297,36 @@ def _accumulate(
     if units[at + layout.SUM_NEXT] == 0:
         units[at + layout.SUM_NEXT] = scalars[layout.CHANGED_GROUP]
         scalars[layout.CHANGED_GROUP] = group
-    if function >= layout.FUNCTION_SUM:
+    status = layout.OK
+    if _sums(function):
         status = _add_value(table, values, at, value, change)
-        if status != layout.OK:
-            return status
+    elif _chooses(function):
+        status = _choose(table, values, r, group, at, value, change, undo)
+    if status != layout.OK:
+        return status
     units[at + layout.SUM_COUNT] += change
     return layout.OK
+
+
+@inlined
+def _choose(
+    table: layout.Int64s,
+    values: layout.Int64s,
+    r: int,
+    group: int,
+    at: int,
+    value: int,
+    change: int,
+    undo: bool,  # noqa: FBT001
+) -> int:
+    """List a value that comes, remove one that goes; returns a status."""
+    if undo:
+        # What was emitted is withdrawn with the epoch, so what was shown before is found anew.
+        forget(table, at)
+        return layout.OK
+    if change > 0:
+        return include(table, values, r, group, at, value)
+    return exclude(table, values, r, group, at, value)
 
 
 @inlined
@@ -331,30 +407,41 @@ def _result(table: layout.Int64s, values: layout.Int64s, function: int, group: i
 
 
 @kernel
-def _emit(table: layout.Int64s, r: int, group: int, result: int, multiplicity: int) -> int:
-    """Add *multiplicity* to the head for a group's result; returns a status."""
-    words = int32_column(table[layout.ARENA])
-    reductions = int32_column(table[layout.REDUCTIONS])
-    operands = int32_column(table[layout.OPERANDS])
-    scratch = int32_column(table[layout.SCRATCH])
-    head = reductions[r + layout.REDUCTION_HEAD]
-    keys = reductions[r + layout.REDUCTION_KEYS]
-    for i in range(reductions[r + layout.REDUCTION_HEAD_COUNT]):
-        code = operands[head + i]
-        if code < 0:
-            scratch[layout.CELLS_OUT + i] = ~code
-        elif code == keys:
-            scratch[layout.CELLS_OUT + i] = result
-        else:
-            scratch[layout.CELLS_OUT + i] = words[2 * group + layout.GROUP_KEY + code]
-    relation = reductions[r + layout.REDUCTION_HEAD_RELATION]
-    return push(table, relation, scratch, layout.CELLS_OUT, 1, multiplicity, UNKNOWN)
-
-
-@kernel
 def _drop(table: layout.Int64s, group: int, at: int, function: int) -> None:
     units = int64_column(table[layout.ARENA])
     extra = _accumulator_units(function)
-    if extra == layout.SUM_UNITS and units[at + layout.SUM_FINITE] != 0:
+    if _chooses(function):
+        forget(table, at)
+    if _sums(function) and units[at + layout.SUM_FINITE] != 0:
         release(table, units[at + layout.SUM_FINITE], DIGITS_DOUBLE)
     drop_group(table, group, extra)
+
+
+@kernel
+def read_members(
+    table: layout.Int64s, r: int, group: int, ids: layout.Int32s, times: layout.Int64s
+) -> int:
+    """Fill in the values of a group's matches and how often each occurs; returns their number.
+
+    Args:
+        table: The addresses.
+        r: Where the row of the reduction begins.
+        group: The group.
+        ids: Gets the values, as many as there is room for.
+        times: Gets the multiplicities.
+    """
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    reductions = int32_column(table[layout.REDUCTIONS])
+    keys = reductions[r + layout.REDUCTION_KEYS]
+    members = reductions[r + layout.REDUCTION_MEMBERS]
+    count = 0
+    fact = find_first(table, members, words, 2 * group + layout.GROUP_KEY, keys)
+    while fact != 0:
+        if presence(table, fact) != 0:
+            if count < len(ids):
+                ids[count] = words[2 * fact + layout.CELLS + keys]
+                times[count] = units[fact + 1] >> layout.MULTIPLICITY_SHIFT
+            count += 1
+        fact = words[2 * fact + link_offset(table, words[2 * fact], members)]
+    return count
