@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.rdf.vocabulary import (
     XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
     XSD_DECIMAL,
     XSD_DOUBLE,
+    XSD_FLOAT,
     XSD_INTEGER,
     XSD_STRING,
 )
@@ -49,10 +52,13 @@ VALUES: Mapping[str, str] = {
     "URI": "iri",
     "YEAR": "year",
     f"<{XSD_BOOLEAN}>": "to_boolean",
+    f"<{XSD_DATE}>": "to_date",
+    f"<{XSD_DATE_TIME}>": "to_date_time",
     f"<{XSD_DECIMAL}>": "to_decimal",
     f"<{XSD_DOUBLE}>": "to_double",
+    f"<{XSD_FLOAT}>": "to_float",
     f"<{XSD_INTEGER}>": "to_integer",
-    f"<{XSD_STRING}>": "str",
+    f"<{XSD_STRING}>": "canonical_text",
 }
 """Functions, by their names in SPARQL."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from streamreasoner.values import comparison, numbers
 from streamreasoner.values.datatypes import spaces
 from streamreasoner.values.functions import (
+    casts,
     conversions,
     hashes,
     instants,
@@ -158,6 +159,10 @@ FUNCTIONS: Mapping[str, Builtin[str | None]] = {
     "to_integer": _exactly((_CONVERTIBLE,), INTEGERS, conversions.to_integer),
     "to_decimal": _exactly((_CONVERTIBLE,), _DECIMALS, conversions.to_decimal),
     "to_double": _exactly((_CONVERTIBLE,), _DOUBLES, conversions.to_double),
+    "to_float": _exactly((_CONVERTIBLE,), _DOUBLES, casts.to_float),
+    "to_date_time": _exactly((_INSTANTS | STRINGS,), _INSTANTS, casts.to_date_time),
+    "to_date": _exactly((_INSTANTS | STRINGS,), _INSTANTS, casts.to_date),
+    "canonical_text": _exactly((IRIS | LITERALS,), STRINGS, casts.canonical_text),
     "to_boolean": _exactly((_CONVERTIBLE,), _TRUTH, conversions.to_boolean),
     "year": _exactly((_INSTANTS,), INTEGERS, instants.year),
     "month": _exactly((_INSTANTS,), INTEGERS, instants.month),
@@ -172,7 +177,7 @@ FUNCTIONS: Mapping[str, Builtin[str | None]] = {
     "duration_between": _exactly((_INSTANTS, _INSTANTS), _DURATIONS, instants.duration_between),
     "to_seconds": _exactly((_DURATIONS,), _DECIMALS, instants.to_seconds),
     "to_duration": _exactly((_EXACT,), _DURATIONS, instants.to_duration),
-    "iri": _exactly((STRINGS | IRIS,), IRIS, terms.iri),
+    "iri": Builtin((STRINGS | IRIS, STRINGS | IRIS), IRIS, 1, 2, terms.iri),
     "strdt": _exactly((STRINGS, IRIS), LITERALS, terms.with_datatype),
     "strlang": _exactly((STRINGS, STRINGS), TEXTS, terms.with_language),
     "coalesce": _at_least(1, ANYTHING, ANYTHING, terms.first),

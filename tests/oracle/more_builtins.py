@@ -17,6 +17,7 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 import re2
 
+from oracle import casts
 from oracle.arithmetic import double, numeral
 from oracle.sorting import sort_key
 from oracle.terms import (
@@ -299,11 +300,15 @@ def to_duration(term):
     return None if content is None or isinstance(content, float) else day_time(Fraction(content))
 
 
-def iri(term):
-    """The IRI of a text with a scheme and no forbidden characters."""
+def iri(term, base=None):
+    """The IRI of a text with a scheme and no forbidden characters, perhaps relative to a base."""
+    if base is not None and iri(base) is None:
+        return None
     if term[0] == "<":
         return term
     name = plain(term)
+    if base is not None and name is not None:
+        name = casts.resolved(name, iri(base)[1:-1])
     if name is None or re.search(r'[\x00-\x20<>"{}|^`\\]', name) or not urlsplit(name).scheme:
         return None
     return f"<{name}>"
@@ -477,6 +482,10 @@ FUNCTIONS = {
     "strdt": strdt,
     "strlang": strlang,
     "canonical": canonical,
+    "to_float": casts.to_float,
+    "to_date_time": casts.to_date_time,
+    "to_date": casts.to_date,
+    "canonical_text": casts.canonical_text,
     "coalesce": lambda first, *_: first,
     "sort_key": sort_key,
 }

@@ -24,6 +24,7 @@ from streamreasoner.rdf.terms import TermKind, parse, to_ntriples
 from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING, CONDITIONS, SEARCHES, VALUES
+from streamreasoner.sparql.regex_flags import FLAGS, flagged, flagged_replacement
 from streamreasoner.sparql.rules.bodies import Body, names_of
 from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, number
 from streamreasoner.values.functions.terms import (
@@ -61,10 +62,17 @@ class Conditions:
         book: Takes helper rules.
         exists: Returns the conjunctions that hold if a pattern has a solution that is compatible
             with a body, or if it has none.
+        base: The IRI that IRI() resolves against; empty: none.
     """
 
-    def __init__(self, book: Rulebook, exists: Callable[[Body, Pattern, Span, bool], Ways]) -> None:
+    def __init__(
+        self,
+        book: Rulebook,
+        exists: Callable[[Body, Pattern, Span, bool], Ways],
+        base: str,
+    ) -> None:
         self._book = book
+        self._base = base
         self._exists = exists
 
     def truth(  # noqa: PLR0911 - one for each kind of expression
@@ -110,7 +118,7 @@ class Conditions:
                     for way in self._effective(value, wanted=wanted)
                 ]
 
-    def values(  # noqa: PLR0911 - one for each kind of expression
+    def values(  # noqa: C901, PLR0911 - one for each kind of expression
         self, expression: Expression, body: Body
     ) -> Cases:
         """The values of an expression, each with the literals that hold where it has this one."""
@@ -145,6 +153,12 @@ class Conditions:
                 return [((), Constant(to_ntriples(""), expression.span))]
             case Apply("REPLACE", arguments):
                 return self._replace(arguments, body, expression.span)
+            case Apply("IRI" | "URI", (inner,)) if self._base:
+                base = Constant(f"<{self._base}>", expression.span)
+                return [
+                    (given, Call("iri", (value, base), expression.span))
+                    for given, value in self.values(inner, body)
+                ]
             case Apply(function, arguments) if function in VALUES:
                 return [
                     (given, Call(VALUES[function], values, expression.span))
@@ -232,19 +246,22 @@ class Conditions:
     def _undecided(self, x: Value, y: Value, body: Body) -> tuple[Literal, ...]:
         """That it is known whether two terms are different values.
 
-        Literals of datatypes without a meaning may be equal to others, so SPARQL has an error
-        there: `"a"^^ex:type != "b"` is not true.
+        Literals of datatypes without a meaning may be equal to others without a language, so SPARQL
+        has an error there: `"a"^^ex:type != "b"` is not true.
         """
         names = tuple(each.name for each in (x, y) if isinstance(each, Variable))
         unknown = [each for each in (x, y) if _may_be_unknown(each)]
         if not unknown or any(map(_is_no_literal, (x, y))):
             return ()
+        if any(isinstance(each, Constant) and parse(each.term).language for each in (x, y)):
+            return ()
+        no_language = Constant(to_ntriples(""), x.span)
         bodies = [
             Body(
                 (
                     *body.literals,
                     *(
-                        Call("is_literal", (other,), other.span)
+                        Comparison(Call("lang", (other,), other.span), "=", no_language, x.span)
                         for other in (x, y)
                         if isinstance(other, Variable)
                     ),
@@ -288,18 +305,21 @@ class Conditions:
         self, arguments: Sequence[Expression], body: Body, span: Span, *, wanted: bool
     ) -> Ways:
         text, pattern, *flags = arguments
-        compiled = _pattern(pattern, flags, span)
+        letters = _letters(flags, span)
         return [
-            (*given, _literal("matches", (value, compiled), wanted=wanted))
-            for given, value in self.values(text, body)
+            (*given, _literal("matches", (value, _flagged(found, letters)), wanted=wanted))
+            for given, (value, found) in self._all((text, pattern), body)
         ]
 
     def _replace(self, arguments: Sequence[Expression], body: Body, span: Span) -> Cases:
-        text, pattern, replacement, *flags = arguments
-        compiled = _pattern(pattern, flags, span)
+        text, pattern, inserted, *flags = arguments
+        letters = _letters(flags, span)
         return [
-            (given, Call("replace", (value, compiled, other), span))
-            for given, (value, other) in self._all((text, replacement), body)
+            (
+                given,
+                Call("replace", (value, _flagged(found, letters), _quoted(other, letters)), span),
+            )
+            for given, (value, found, other) in self._all((text, pattern, inserted), body)
         ]
 
     def _effective(self, value: Value, *, wanted: bool) -> Ways:
@@ -309,18 +329,47 @@ class Conditions:
         return [(_literal("effective_boolean", (value,), wanted=wanted),)]
 
 
-def _pattern(pattern: Expression, flags: Sequence[Expression], span: Span) -> Constant:
-    """A regular expression with its flags; both are constants."""
-    known = [each for each in (pattern, *flags) if isinstance(each, Constant)]
-    if len(known) <= len(flags):
-        message = "the pattern and the flags of a regular expression are constants"
-        raise UnsupportedError(message, span)
-    text, *letters = (parse(each.term).value for each in known)
-    chosen = "".join(sorted(set("".join(letters))))
-    if set(chosen) - set("ims"):
-        message = f"`{chosen}` has a flag that is not supported"
-        raise UnsupportedError(message, span, "the flags are i, m and s")
-    return Constant(to_ntriples(f"(?{chosen}){text}" if chosen else text), known[0].span)
+def _letters(flags: Sequence[Expression], span: Span) -> str:
+    """The flags of a regular expression, which are a constant."""
+    if not flags:
+        return ""
+    (only,) = flags
+    if not isinstance(only, Constant):
+        message = "the flags of a regular expression are not constant"
+        raise UnsupportedError(message, span, 'write them as a string: `REGEX(?x, ?pattern, "i")`')
+    letters = parse(only.term).value
+    if unknown := "".join(sorted(set(letters) - FLAGS)):
+        message = f"regular expressions have no flag `{unknown}`"
+        raise UnsupportedError(message, span, "the flags are i, m, q, s and x")
+    return letters
+
+
+def _flagged(pattern: Value, flags: str) -> Value:
+    """A pattern with its flags in it."""
+    if not flags:
+        return pattern
+    if isinstance(pattern, Constant):
+        text = flagged(parse(pattern.term).value, flags)
+        assert text is not None  # noqa: S101 - the flags are known
+        return Constant(to_ntriples(text), pattern.span)
+    if set(flags) & {"q", "x"}:
+        message = f"the flag `{min(set(flags) & set('qx'))}` needs a constant pattern"
+        raise UnsupportedError(
+            message, pattern.span, "write the pattern as a string, or omit the flag"
+        )
+    start = Constant(to_ntriples(flagged("", flags)), pattern.span)
+    return Call("concat", (start, pattern), pattern.span)
+
+
+def _quoted(replacement: Value, flags: str) -> Value:
+    """A replacement, in which no character has a meaning with the flag `q`."""
+    if "q" not in flags:
+        return replacement
+    if not isinstance(replacement, Constant):
+        message = "the flag `q` needs a constant replacement"
+        raise UnsupportedError(message, replacement.span, "write the replacement as a string")
+    text = flagged_replacement(parse(replacement.term).value, flags)
+    return Constant(to_ntriples(text), replacement.span)
 
 
 def _is_condition(function: str) -> bool:

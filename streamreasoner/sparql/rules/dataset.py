@@ -28,12 +28,14 @@ class Dataset:
 
     Attributes:
         named: The graphs that GRAPH finds; None: all.
+        base: The IRI that relative ones are resolved against; empty: none.
     """
 
     def __init__(self, query: Query | None, book: Rulebook) -> None:
         self._book = book
         self._default: tuple[Constant, ...] | None = None
         self._merged: str | None = None
+        self.base = "" if query is None else query.base
         self.named: tuple[Constant, ...] | None = None
         if query is not None and query.dataset is not None:
             self._default = query.default_graphs

@@ -82,7 +82,7 @@ class Patterns:
         self._dataset = dataset
         self._given = given
         self._paths = Paths(book, dataset, given)
-        self._conditions = Conditions(book, self._exists)
+        self._conditions = Conditions(book, self._exists, dataset.base)
         self._groups = Groups(book)
         self._graph: Term | None = None
         self._counted = False

@@ -7,6 +7,7 @@ from hashlib import sha256
 from math import isnan
 
 from streamreasoner.errors import TermError
+from streamreasoner.rdf.iris import resolve
 from streamreasoner.rdf.terms import parse, to_ntriples
 from streamreasoner.rdf.vocabulary import (
     RDF_DIR_LANG_STRING,
@@ -86,15 +87,23 @@ def language(term: str) -> str | None:
     return None if parsed is None else canonical(parsed.language or "")
 
 
-def iri(term: str) -> str | None:
-    """The IRI of a text, if it is absolute and valid; an IRI as it is (SPARQL 1.1, 17.4.2.8)."""
+def iri(term: str, base: str | None = None) -> str | None:
+    """The IRI of a text, if it is absolute and valid; an IRI as it is (SPARQL 1.1, 17.4.2.8).
+
+    Args:
+        term: The text, or an IRI.
+        base: An IRI, or its text, against which a relative one is resolved.
+    """
+    if base is not None and (base := iri(base)) is None:
+        return None
     if is_iri(term):
         return term
     text = literal(term)
     if text is None or text.datatype != XSD_STRING or "\\" in text.lexical:
         return None
     try:
-        return str(parse(f"<{text.lexical}>"))
+        name = text.lexical if base is None else resolve(text.lexical, base[1:-1])
+        return str(parse(f"<{name}>"))
     except TermError:
         return None
 

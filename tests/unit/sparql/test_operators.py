@@ -192,6 +192,12 @@ OF_QUESTIONS = (
     "SELECT ?x ?z { ?x ex:p ?y BIND(COALESCE(?y + 1, ?y < ex:a, isIRI(?y)) AS ?z) }",
     "SELECT ?x { ?x ex:p ?y FILTER(COALESCE(?y > 1, EXISTS { ?y ex:q ?z })) }",
     "SELECT ?x { ?x ex:p ?y FILTER(!COALESCE(IF(?y > 1, ?y, ?unknown), ?y < 1, false)) }",
+    # a literal with a language is no other one, whatever the datatype of that means
+    "SELECT ?y ?z { ?x ex:k ?y . VALUES ?z { 'x'@en 'x'^^ex:t 'y'^^ex:t 1 } FILTER(?y != ?z) }",
+    "SELECT ?z { VALUES ?z { 'x'@en 'x'^^ex:t 'y'^^ex:t 1 ex:a } FILTER(?z != 'x'^^ex:t) }",
+    "SELECT ?z { VALUES ?z { 'x'@en 'x'^^ex:t 'y'^^ex:t 1 ex:a } FILTER(?z != 'x'@en) }",
+    # relative IRIs
+    "SELECT ?y ?z { ?x ex:k ?y BIND(IRI(?y) AS ?z) }",
     # no answer, and no order
     "SELECT ?x ?y { ?x ex:p ?y FILTER(?z = 1) }",
     "ASK { FILTER(false) }",
@@ -292,6 +298,20 @@ def test_answers_are_those_of_a_question(query):
     for changes, _ in EPOCHS:
         apply(reasoner, changes)
         assert present(reasoner, "answer") == asked(reasoner, query)
+
+
+@pytest.mark.parametrize("base", ["http://example.org/a/b?c", "urn:x:y", "file:///a/"])
+def test_iris_are_resolved_against_the_base(base):
+    """As in a question, whatever the base is."""
+    query = f"BASE <{base}>\n{PREFIXES}SELECT ?y ?z {{ ?x ex:k ?y BIND(IRI(?y) AS ?z) }}"
+    reasoner = Reasoner(check_query(query, "query.rq", "answer"))
+    apply(reasoner, EPOCHS[0][0])
+
+    assert len(present(reasoner, "answer")) == len({value for *_, value, _ in KNOWN[:9]})
+    assert present(reasoner, "answer") == {
+        tuple(UNBOUND if each is None else comparable(to_ntriples(each)) for each in row)
+        for row in reasoner.query(query)
+    }
 
 
 def asked(reasoner, query):

@@ -10,11 +10,10 @@ from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from streamreasoner.errors import QueryError, TermError
+from streamreasoner.errors import QueryError
 from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.query.sparql.computing.comparison import equals, ordered
 from streamreasoner.query.sparql.computing.functions import FUNCTIONS
-from streamreasoner.rdf.iris import resolve
 from streamreasoner.rdf.vocabulary import XSD_BOOLEAN
 from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING
@@ -22,7 +21,7 @@ from streamreasoner.sparql.regex_flags import FLAGS
 from streamreasoner.values import builtins
 from streamreasoner.values.comparison import Operator
 from streamreasoner.values.formula import decided
-from streamreasoner.values.literal import canonical, string
+from streamreasoner.values.literal import string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -212,13 +211,7 @@ class Expressions:
         return call
 
     def _iri(self, term: str) -> str | None:
-        text = string(term)
-        if text is not None and text.language is None and self._base:
-            try:
-                term = canonical(resolve(text.lexical, self._base))
-            except TermError:
-                return None
-        return builtins.apply("iri", [term])
+        return builtins.apply("iri", [term, f"<{self._base}>"] if self._base else [term])
 
 
 def truth(term: str | None) -> bool | None:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from streamreasoner.rdf.vocabulary import XSD_DOUBLE, XSD_FLOAT
+from streamreasoner.values.functions.casts import float_term
 from streamreasoner.values.literal import literal
 
 if TYPE_CHECKING:
@@ -29,16 +28,3 @@ def promoted(result: str | None, operands: Iterable[str]) -> str | None:
     types = {each.datatype for term in operands if (each := literal(term)) is not None}
     is_float = XSD_FLOAT in types and XSD_DOUBLE not in types
     return float_term(parsed.value.double) if is_float else result
-
-
-def float_term(number: float) -> str:
-    """The canonical xsd:float that is nearest to a number."""
-    with np.errstate(over="ignore"):
-        single = np.float32(number)
-    if np.isfinite(single):
-        text = np.format_float_scientific(single, unique=True, trim="0")
-        mantissa, _, exponent = text.partition("e")
-        lexical = f"{mantissa}E{int(exponent)}"
-    else:
-        lexical = "NaN" if np.isnan(single) else "INF" if single > 0 else "-INF"
-    return f'"{lexical}"^^<{XSD_FLOAT}>'

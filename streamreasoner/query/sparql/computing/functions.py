@@ -10,10 +10,8 @@ from random import SystemRandom
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from streamreasoner.query.sparql.computing.casts import to_date_time, to_float, to_string
 from streamreasoner.query.sparql.computing.floats import of_floats
 from streamreasoner.rdf.terms import to_ntriples
-from streamreasoner.rdf.vocabulary import XSD_DATE_TIME, XSD_FLOAT, XSD_STRING
 from streamreasoner.sparql.functions import CONDITIONS, SEARCHES, VALUES
 from streamreasoner.sparql.regex_flags import flagged, flagged_replacement
 from streamreasoner.values import builtins
@@ -85,8 +83,5 @@ FUNCTIONS: Mapping[str, Callable[..., str | None]] = {
     "UUID": lambda: f"<urn:uuid:{uuid4()}>",
     "STRUUID": lambda: canonical(str(uuid4())),
     "BNODE": lambda: f"_:b{uuid4().hex}",
-    f"<{XSD_FLOAT}>": to_float,
-    f"<{XSD_DATE_TIME}>": to_date_time,
-    f"<{XSD_STRING}>": to_string,
 }
 """Functions whose arguments must all have values, by their names in the algebra of `sparql`."""
