@@ -29,7 +29,7 @@ from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places, placed
 from streamreasoner.lang.printer import PREFIX_NAME
-from streamreasoner.rdf.terms import canonical, to_ntriples
+from streamreasoner.rdf.terms import canonical
 from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.algebra import in_scope
 from streamreasoner.sparql.parse import parse_query
@@ -201,7 +201,7 @@ class _Construct:
 
     def _argument(self, term: object, body: Body) -> Expression:
         if isinstance(term, Variable) and term.name in self._query.blank_nodes:
-            label = Constant(to_ntriples(f"{self._name}.{term.name}"), NOWHERE)
+            label = self._book.label(term.name)
             return Call("skolem", (label, *map(body.argument, self._scope)), NOWHERE)
         if isinstance(term, Variable):
             return Variable(self._book.variable(term.name), term.span)

@@ -11,11 +11,13 @@ from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.lang.ast import (
+    Atom,
     BinaryOperation,
     Call,
     Comparison,
     Constant,
     Negation,
+    Rule,
     UnaryMinus,
     Variable,
 )
@@ -26,7 +28,7 @@ from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING, CONDITIONS, SEARCHES, VALUES
 from streamreasoner.sparql.regex_flags import FLAGS, flagged, flagged_replacement
 from streamreasoner.sparql.rules.bodies import Body, names_of
-from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, number
+from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, is_erroneous, number
 from streamreasoner.values.functions.terms import (
     effective_boolean,
     is_boolean,
@@ -37,8 +39,8 @@ from streamreasoner.values.functions.terms import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from streamreasoner.lang.ast import Atom, Literal, Span
     from streamreasoner.lang.ast import Expression as Value
+    from streamreasoner.lang.ast import Literal, Span
     from streamreasoner.sparql.algebra import Expression, Pattern
     from streamreasoner.sparql.rules.rulebook import Rulebook
 
@@ -149,6 +151,11 @@ class Conditions:
                     (given, _signed(operator, value, expression.span))
                     for given, value in self.values(inner, body)
                 ]
+            case Apply("BNODE", ()):
+                # The same solution has the same node in every epoch.
+                label = self._book.label(f"node{expression.span.start}")
+                arguments = (label, *map(body.argument, body.names))
+                return [((), Call("skolem", arguments, expression.span))]
             case Apply("CONCAT", ()):
                 return [((), Constant(to_ntriples(""), expression.span))]
             case Apply("REPLACE", arguments):
@@ -187,7 +194,10 @@ class Conditions:
 
     def _coalesce(self, arguments: Sequence[Expression], body: Body, span: Span) -> Cases:
         """The first argument that has a value."""
-        cases = [self.values(argument, body) for argument in arguments]
+        cases = [
+            [case for case in self.values(argument, body) if not _never_has_value(case[1])]
+            for argument in arguments
+        ]
         cases = [each for each in cases if each]
         for last, each in enumerate(cases, start=1):
             if len(each) == 1 and not each[0][0] and isinstance(each[0][1], Constant | Variable):
@@ -379,6 +389,10 @@ def _is_condition(function: str) -> bool:
 
 def _unsupported(expression: Apply) -> UnsupportedError:
     name = expression.function
+    if name == "BNODE":
+        message = "BNODE with a label is not supported"
+        hint = "use BNODE(), a node for each solution, in BIND, and its variable where it is needed"
+        return UnsupportedError(message, expression.span, hint)
     if name in CHANGING:
         return UnsupportedError(
             f"{name}() has another value each time, so answers could not be taken back",
@@ -402,6 +416,14 @@ def _literal(test: str, values: Iterable[Value], *, wanted: bool) -> Literal:
     arguments = tuple(values)
     call = Call(test, arguments, arguments[0].span)
     return call if wanted else Negation(call, call.span)
+
+
+def _never_has_value(value: Value) -> bool:
+    """Whether a value is an error whatever its variables are."""
+    known = Variable("value", value.span)
+    return is_erroneous(
+        Rule((Atom("value", (known,), value.span),), (_is(known, value),), value.span)
+    )
 
 
 def _is(left: Value, right: Value) -> Comparison:

@@ -355,7 +355,9 @@ class Patterns:
                 if not cases:
                     found.append(part)
                     continue
-                columns = [each for each in part.bound if each in names]
+                # A node that BNODE makes is of all variables of the solution.
+                read = names.union(each.name for _, value in cases for each in variables(value))
+                columns = [each for each in part.names if each in read]
                 predicate = self._book.predicate("bind")
                 for given, value in cases:
                     arguments = (*(Variable(each, NOWHERE) for each in columns), value)

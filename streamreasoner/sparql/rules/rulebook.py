@@ -6,12 +6,14 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.types import type_errors
 from streamreasoner.lang.ast import (
     NOWHERE,
     Aggregate,
     Atom,
     Comparison,
     Constant,
+    Program,
     Rule,
     Variable,
     Wildcard,
@@ -78,6 +80,10 @@ class Rulebook:
                 self.hidden.add(name)
                 return name
 
+    def label(self, kind: str) -> Constant:
+        """A text that tells nodes of this query from those of others."""
+        return Constant(to_ntriples(f"{self._name}.{kind}"), NOWHERE)
+
     def predicate(self, kind: str) -> str:
         """A hidden predicate."""
         self._numbers[kind] += 1
@@ -104,11 +110,16 @@ class Rulebook:
         return tuple(keys), body
 
     def add(self, heads: Sequence[Atom], literals: Iterable[Literal]) -> None:
-        """Add a rule with heads; equal ones only once, unless they count matches."""
+        """Add a rule with heads; equal ones only once, unless they count matches.
+
+        One with an expression that never has a value never matches, and is left out.
+        """
         body = tuple(literals)
         if not any(isinstance(literal, Atom) for literal in body):
             body = (self.unit(), *body)
         rule = without_single_uses(Rule(tuple(heads), body, NOWHERE))
+        if is_erroneous(rule):
+            return
         counts = any(isinstance(each, Aggregate) for head in heads for each in head.arguments)
         if counts or rule not in self.rules:
             self.rules.append(rule)
@@ -153,6 +164,11 @@ class Rulebook:
             arguments = (*map(body.argument, (*bound, *maybe)), number(index))
             self.derive(predicate, arguments, body.literals)
         return Body((atom(predicate, (*bound, *maybe, branch)),), (*bound, branch), maybe)
+
+
+def is_erroneous(rule: Rule) -> bool:
+    """Whether an expression of a rule never has a value, as a query may have one."""
+    return any(type_errors(Program("", "", (), (rule,))))
 
 
 def atom(predicate: str, names: Iterable[str]) -> Atom:

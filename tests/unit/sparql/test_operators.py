@@ -196,6 +196,13 @@ OF_QUESTIONS = (
     "SELECT ?y ?z { ?x ex:k ?y . VALUES ?z { 'x'@en 'x'^^ex:t 'y'^^ex:t 1 } FILTER(?y != ?z) }",
     "SELECT ?z { VALUES ?z { 'x'@en 'x'^^ex:t 'y'^^ex:t 1 ex:a } FILTER(?z != 'x'^^ex:t) }",
     "SELECT ?z { VALUES ?z { 'x'@en 'x'^^ex:t 'y'^^ex:t 1 ex:a } FILTER(?z != 'x'@en) }",
+    # expressions that never have a value
+    "SELECT ?x ?z { ?x ex:p ?y BIND(1 / 0 AS ?z) }",
+    "SELECT ?x ?z { ?x ex:p ?y BIND(COALESCE(1 / 0, 'a' + 1, ?y + 1) AS ?z) }",
+    "SELECT ?x { ?x ex:p ?y FILTER(str(?y) + 1 > 2 || ?y = 1) }",
+    "SELECT ?x { ?x ex:p ?y FILTER(?y IN (1 / 0, 1)) }",
+    "SELECT ?x { ?x ex:p ?y FILTER(?y NOT IN (1 / 0, 1)) }",
+    "SELECT ?x ?z { ?x ex:p ?y BIND(IF('a' < ex:a, 1, 2) AS ?z) }",
     # relative IRIs
     "SELECT ?y ?z { ?x ex:k ?y BIND(IRI(?y) AS ?z) }",
     # no answer, and no order
@@ -323,6 +330,22 @@ def asked(reasoner, query):
         tuple(UNBOUND if each is None else comparable(to_ntriples(each)) for each in row)
         for row in found
     }
+
+
+def test_bnode_is_a_node_for_each_solution():
+    """The same in every epoch, and another one in another place of the query."""
+    plain = "SELECT * { ?x ex:p ?y OPTIONAL { ?y ex:q ?z } }"
+    query = f"{plain[:-1]} BIND(BNODE() AS ?n) BIND(BNODE() AS ?m) }}"
+    reasoner = Reasoner(check_query(PREFIXES + query, "query.rq", "answer"))
+    known = {}
+    for changes, _ in EPOCHS:
+        apply(reasoner, changes)
+        rows = {row[:3]: row[3:] for row in present(reasoner, "answer")}
+        nodes = [node for pair in rows.values() for node in pair]
+
+        assert rows.keys() == asked(reasoner, plain)
+        assert len({*nodes}) == len(nodes)
+        assert all(known.setdefault(row, pair) == pair for row, pair in rows.items())
 
 
 @pytest.mark.parametrize("query", CONSTRUCTS)
