@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from streamreasoner.lang.ast import NOWHERE, Atom, Constant, Span, Variable
 from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.algebra import (
     Apply,
     Extend,
@@ -24,7 +25,7 @@ from streamreasoner.sparql.algebra import (
     TriplePattern,
     Values,
 )
-from streamreasoner.sparql.rules.bodies import UNBOUND, Body
+from streamreasoner.sparql.rules.bodies import Body
 from streamreasoner.sparql.rules.dataset import Dataset
 from streamreasoner.sparql.rules.patterns import Patterns
 from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError, atom

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import NOWHERE, Constant
 from streamreasoner.rdf.terms import parse, to_ntriples
+from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.shapes.rules.shape_rules import FOCUS, MESSAGE, PATH, VALUE, WITHOUT_VALUE
 from streamreasoner.shapes.rules.texts import Texts
 from streamreasoner.shapes.shape import can_fail
-from streamreasoner.sparql.rules.bodies import UNBOUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -154,8 +154,8 @@ class Conditions:
             case Apply("BNODE", ()):
                 # The same solution has the same node in every epoch.
                 label = self._book.label(f"node{expression.span.start}")
-                arguments = (label, *map(body.argument, body.names))
-                return [((), Call("skolem", arguments, expression.span))]
+                known = map(body.argument, body.names)
+                return [((), Call("skolem", (label, *known), expression.span))]
             case Apply("CONCAT", ()):
                 return [((), Constant(to_ntriples(""), expression.span))]
             case Apply("REPLACE", arguments):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -63,7 +62,8 @@ def expected(memory, reduction, model):
 @given(data=st.data(), ends=st.lists(st.booleans(), min_size=1, max_size=4))
 def test_results_follow_their_matches(regime, function, data, ends):
     """After any changes a group has its results; a rollback undoes its accumulators."""
-    with patch.object(compiler, "SPARE", data.draw(st.sampled_from((0, 1, 1024)))):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "SPARE", data.draw(st.sampled_from((0, 1, 1024))))
         memory, committed = Memory(program(regime, function)), State()
     ((stratum, reduction),) = [
         (number, reduction)
