@@ -317,8 +317,9 @@ class Conditions:
         text, pattern, *flags = arguments
         letters = _letters(flags, span)
         return [
-            (*given, _literal("matches", (value, _flagged(found, letters)), wanted=wanted))
+            (*given, *plain, _literal("matches", (value, _flagged(found, letters)), wanted=wanted))
             for given, (value, found) in self._all((text, pattern), body)
+            for plain in _without_language(found)
         ]
 
     def _replace(self, arguments: Sequence[Expression], body: Body, span: Span) -> Cases:
@@ -326,10 +327,11 @@ class Conditions:
         letters = _letters(flags, span)
         return [
             (
-                given,
+                (*given, *plain),
                 Call("replace", (value, _flagged(found, letters), _quoted(other, letters)), span),
             )
             for given, (value, found, other) in self._all((text, pattern, inserted), body)
+            for plain in _without_language(found)
         ]
 
     def _effective(self, value: Value, *, wanted: bool) -> Ways:
@@ -352,6 +354,14 @@ def _letters(flags: Sequence[Expression], span: Span) -> str:
         message = f"regular expressions have no flag `{unknown}`"
         raise UnsupportedError(message, span, "the flags are i, m, q, s and x")
     return letters
+
+
+def _without_language(pattern: Value) -> Ways:
+    """That a pattern has no language; one with a language is an error (section 17.4.3.14)."""
+    if isinstance(pattern, Constant):
+        return _NEVER if parse(pattern.term).language else _ALWAYS
+    empty = Constant(to_ntriples(""), pattern.span)
+    return [(Comparison(Call("lang", (pattern,), pattern.span), "=", empty, pattern.span),)]
 
 
 def _flagged(pattern: Value, flags: str) -> Value:

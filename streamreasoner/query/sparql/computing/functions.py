@@ -59,9 +59,9 @@ def _replace(text: str, pattern: str, replacement: str, flags: str = _NO_FLAGS) 
 
 
 def _flagged(pattern: str, flags: str) -> str | None:
-    """A pattern with its flags as the rule language has it; None if they are none."""
+    """A pattern without a language, with its flags as the rule language has it; None if not."""
     parsed, letters = string(pattern), string(flags)
-    if parsed is None or letters is None:
+    if parsed is None or parsed.language is not None or letters is None:
         return None
     text = flagged(parsed.lexical, letters.lexical)
     return None if text is None else canonical(text)
