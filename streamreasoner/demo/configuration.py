@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner import config
+from streamreasoner.demo.ontology import UNIVERSITY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from streamreasoner.demo.page import PageAddress
 
 RULES = "rho-df"
+_PROGRAM = f"""\
+% The rules of the demo, and the prefix of its data.
+@prefix : <{UNIVERSITY}> .
+@import "{RULES}" .
+"""
 
 _TEXT = """\
 # The pipeline of a running `streamreasoner demo`. Its commands take it as --config FILE.
@@ -23,7 +29,7 @@ input_topics = ["university"]
 output_topic = "derived"
 
 [rules]
-program = "{rules}"
+program = "./university.dl"
 control_topic = "rules"
 
 [server]
@@ -43,6 +49,7 @@ def configure(path: Path, bootstrap_servers: str, page: PageAddress) -> Config:
 
     The demo ignores the environment, whose variables are meant for other pipelines.
     """
-    text = _TEXT.format(servers=bootstrap_servers, rules=RULES, port=page.port)
+    path.with_name("university.dl").write_text(_PROGRAM, encoding="utf-8")
+    text = _TEXT.format(servers=bootstrap_servers, port=page.port)
     path.write_text(text, encoding="utf-8")
     return config.load(path, {})

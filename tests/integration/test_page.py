@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 from functools import partial
-from itertools import pairwise
-from urllib.parse import quote, urlsplit
+from itertools import combinations, pairwise
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 from chromium import chromium, programs, requests, visible
@@ -211,6 +211,59 @@ def test_a_query_is_answered_as_table_and_graph(page):
     eventually(lambda: page.text(".results .truth"), "false")
 
 
+def test_a_link_to_a_query_runs_it_and_it_is_kept(page):
+    """Its answer can be saved in other formats; it is among the earlier ones, next to examples."""
+    page.link("l1", "l2")
+    query = "PREFIX ex: <http://example.org/> SELECT ?y { ex:l1 ex:reaches ?y }"
+    page.show(f"query?query={quote(query)}", load=True)
+    eventually(lambda: page.texts(".results td"), ["ex:l2"])
+    links = {each.text: each.get_attribute("href") for each in page.find(".downloads a")}
+    assert list(links) == ["CSV", "TSV", "JSON", "XML"]
+    saved = urlsplit(links["CSV"])
+    answer = ask(page.port, saved.path, **dict(parse_qsl(saved.query)))
+    assert answer.body.split() == ["y", "http://example.org/l2"]
+
+    options = "return [...document.querySelectorAll('[name=earlier] option')].map((o) => o.text)"
+    assert {"some triples", "a graph", query} <= {*page.browser.execute_script(options)}
+    page.browser.execute_script(
+        "const choice = document.querySelector('[name=earlier]');"
+        "choice.value = 'ASK { ?s ?p ?o }'; choice.dispatchEvent(new Event('change'))"
+    )
+    eventually(lambda: page.text(".results .truth"), "true")
+    assert not page.find(".downloads")
+
+
+def test_labels_of_a_graph_do_not_cover_each_other(page):
+    """Of a graph with many edges some labels are left out, and the caption says how many."""
+    page.link(*(f"g{number}" for number in range(12)))
+    page.show(
+        "query?query="
+        + quote("SELECT ?s ?p ?o { ?s ?p ?o FILTER(STRSTARTS(STR(?s), 'http://example.org/g')) }")
+    )
+    eventually(lambda: len(page.find(".graph .edge")), 66)
+    boxes = page.browser.execute_script(
+        "return [...document.querySelectorAll('.graph text')].map((each) => {"
+        "const {x, y, width, height} = each.getBBox(); return [x, y, x + width, y + height]; })"
+    )
+    assert boxes
+    assert not [
+        (one, other)
+        for one, other in combinations(boxes, 2)
+        if one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    ]
+
+
+def test_a_value_between_unknown_ones_is_drawn(page):
+    """Lag is measured for some epochs only; each measurement is seen."""
+    page.show("state")
+    path = page.browser.execute_async_script(
+        "const done = arguments[0];"
+        "import(location.origin + '/page/spark.js').then(({sparkline}) =>"
+        "done(sparkline([null, 1, null, 2, 3], '').querySelector('.line').getAttribute('d')))"
+    )
+    assert (path.count("M"), path.count("h0.01"), path.count("L")) == (2, 1, 1)
+
+
 def test_the_profile_says_what_the_time_went_to(page):
     """Steps of the last epoch, or of one that is chosen; and the program in effect."""
     page.link("r1", "r2", "r3")
@@ -221,7 +274,12 @@ def test_the_profile_says_what_the_time_went_to(page):
     rules = page.texts(".profile table tbody tr")
     assert any("one step" in rule and "reach(?x, ?y) :- link(?x, ?y)" in rule for rule in rules)
     assert any("reach(?x, ?z)" in rule for rule in rules)
-    assert "reach(?x, ?z) :- reach(?x, ?y), link(?y, ?z) ." in page.text(".program pre")
+    lines = page.texts(".program pre span")
+    assert "reach(?x, ?z) :- reach(?x, ?y), link(?y, ?z) ." in lines
+    number = lines.index("reach(?x, ?z) :- reach(?x, ?y), link(?y, ?z) .") + 1
+    assert any(f"program in effect:{number}" in rule for rule in rules)
+    counter = "return getComputedStyle(document.querySelector('.program pre span'), '::before')"
+    assert "counter(line)" in page.browser.execute_script(f"{counter}.content")
     page.show("rules?epoch=0")
     eventually(lambda: page.text(".profile p").startswith("Epoch 0 took "), expected=True)
 
@@ -259,7 +317,7 @@ def test_without_a_pipeline_the_page_says_what_is_missing(page):
         alone = Page(page.browser, port, page.case, None)
         alone.url = f"http://{user}:{password}@127.0.0.1:{port}/"
         alone.show("rules")
-        missing = "There is no pipeline beside this server"
+        missing = "This server reads tables only, without a pipeline"
         eventually(lambda: missing in alone.text("#view-rules .note"), expected=True)
         assert "reach(?x, ?y) :- link(?x, ?y)" in alone.text(".program pre")
         alone.show("state")
@@ -350,6 +408,11 @@ def test_a_narrow_screen_is_enough_and_nothing_comes_from_elsewhere(page):
         page.show(view, load=True)
         width = "return document.scrollingElement.scrollWidth"
         assert page.browser.execute_script(width) <= size["width"], view
+    page.show(f"query?query={quote('SELECT ?s ?p ?o { ?s ?p ?o } LIMIT 5')}")
+    eventually(lambda: len(page.find(".answers tbody tr")), 5)
+    heights = [each.size["height"] for each in page.find(".answers td a, .answers .term")]
+    assert max(heights) < 2 * min(heights), "a word is broken"
+    assert page.browser.execute_script(width) <= size["width"]
     page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     asked = [urlsplit(each) for each in requests(page.browser)]
     assert {f"/page/{view}.js" for view in VIEWS} <= {each.path for each in asked}

@@ -53,6 +53,16 @@ export function table(caption, header, rows, attributes = {}) {
     );
 }
 
+/** A text with the numbers of its lines, which are not copied with it. */
+export function numbered(text, label) {
+    const lines = text.replace(/\n$/, "").split("\n");
+    return h(
+        "pre",
+        { class: "numbered", tabindex: "0", "aria-label": label },
+        lines.map((line) => h("span", {}, `${line}\n`)),
+    );
+}
+
 /** A number with separators. */
 export function count(number) {
     return number === null || number === undefined ? "–" : number.toLocaleString("en");

@@ -13,6 +13,9 @@ const ASPECT = 2;
 const LABEL = 26;
 /** Where on an edge its label is: beyond the middle, where edges that begin at one node are apart. */
 const LABEL_AT = 0.6;
+/** Sizes of the fonts, as the style sheet has them, and how wide a letter is to its height. */
+const [NODE_FONT, EDGE_FONT] = [11, 9.5];
+const WIDTH_OF_LETTER = 0.62;
 
 /** A figure of triples, as rows of three terms; says so if it shows a part of them. */
 export function graphFigure(triples) {
@@ -25,8 +28,48 @@ export function graphFigure(triples) {
     // One label for all edges is said once; it would only cover the picture.
     const labels = new Set(edges.map((edge) => edge.label));
     const same = labels.size === 1 ? ` All edges are ${termText([...labels][0])}.` : "";
-    const caption = `${nodes.length} nodes, ${edges.length} edges.${same}${part}`;
-    return h("figure", {}, picture(nodes, edges, same === ""), h("figcaption", {}, caption));
+    const hidden = placeLabels(nodes, same === "" ? edges : []);
+    const left = hidden
+        ? ` ${hidden} labels that would cover others are left out: point at a node or an edge.`
+        : "";
+    const caption = `${nodes.length} nodes, ${edges.length} edges.${same}${part}${left}`;
+    return h("figure", {}, picture(nodes, edges), h("figcaption", {}, caption));
+}
+
+/** Give labels to the nodes with most edges first, then to edges, where no other one is. */
+function placeLabels(nodes, edges) {
+    const wanted = nodes
+        .toSorted((a, b) => b.degree - a.degree)
+        .map((node) => [node, node.term, node.x, node.y + 20, NODE_FONT]);
+    for (const edge of edges) {
+        const { from, to } = edge;
+        const [x, y] = [to.x - from.x, to.y - from.y];
+        wanted.push(
+            from === to
+                ? [edge, edge.label, from.x, from.y - 48, EDGE_FONT]
+                : [edge, edge.label, from.x + x * LABEL_AT, from.y + y * LABEL_AT - 3, EDGE_FONT],
+        );
+    }
+    const taken = nodes.map(({ x, y }) => ({ left: x - 8, right: x + 8, top: y - 8, bottom: y + 8 }));
+    let hidden = 0;
+    for (const [owner, term, x, y, font] of wanted) {
+        const words = shortened(term);
+        const half = (words.length * font * WIDTH_OF_LETTER) / 2;
+        const place = { left: x - half, right: x + half, top: y - font, bottom: y + 2 };
+        const covers = taken.some(
+            (other) =>
+                place.left < other.right &&
+                other.left < place.right &&
+                place.top < other.bottom &&
+                other.top < place.bottom,
+        );
+        if (covers) hidden += 1;
+        else {
+            taken.push(place);
+            owner.text = { words, x, y };
+        }
+    }
+    return hidden;
 }
 
 function bounded(triples) {
@@ -121,7 +164,7 @@ function push(a, b, force) {
     b.dy -= y * strength;
 }
 
-function picture(nodes, edges, labelled) {
+function picture(nodes, edges) {
     const { left, top, width, height } = box({ nodes });
     const arrow = svg(
         "marker",
@@ -146,12 +189,12 @@ function picture(nodes, edges, labelled) {
             "aria-label": `A graph of ${nodes.length} nodes and ${edges.length} edges`,
         },
         svg("defs", {}, arrow),
-        edges.map((edge) => edgeElement(edge, labelled)),
+        edges.map(edgeElement),
         nodes.map(nodeElement),
     );
 }
 
-function edgeElement({ from, to, label }, labelled) {
+function edgeElement({ from, to, label, text }) {
     const title = svg("title", {}, `${from.term} ${label} ${to.term}`);
     if (from === to) {
         const loop = `M${from.x - 8} ${from.y - 8} C${from.x - 50} ${from.y - 60} ${from.x + 50} ${from.y - 60} ${from.x + 8} ${from.y - 8}`;
@@ -160,7 +203,7 @@ function edgeElement({ from, to, label }, labelled) {
             { class: "edge" },
             title,
             svg("path", { d: loop, "marker-end": "url(#arrow)" }),
-            labelled ? text(label, from.x, from.y - 48) : null,
+            labelElement(text),
         );
     }
     const [x, y] = [to.x - from.x, to.y - from.y];
@@ -178,11 +221,11 @@ function edgeElement({ from, to, label }, labelled) {
         { class: "edge" },
         title,
         line,
-        labelled ? text(label, from.x + x * LABEL_AT, from.y + y * LABEL_AT - 3) : null,
+        labelElement(text),
     );
 }
 
-function nodeElement({ term, x, y, degree }) {
+function nodeElement({ term, x, y, degree, text }) {
     const kind = term.startsWith('"') ? "literal" : "thing";
     const circle = svg("circle", { cx: x, cy: y, r: Math.min(5 + degree / 4, 10) });
     return svg(
@@ -190,15 +233,16 @@ function nodeElement({ term, x, y, degree }) {
         { class: `vertex ${kind}` },
         svg("title", {}, term),
         circle,
-        text(term, x, y + 20),
+        labelElement(text),
     );
 }
 
-function text(term, x, y) {
+function labelElement(text) {
+    if (text === undefined) return null;
+    return svg("text", { x: text.x, y: text.y, "text-anchor": "middle" }, text.words);
+}
+
+function shortened(term) {
     const words = termText(term);
-    return svg(
-        "text",
-        { x, y, "text-anchor": "middle" },
-        words.length > LABEL ? `${words.slice(0, LABEL - 1)}…` : words,
-    );
+    return words.length > LABEL ? `${words.slice(0, LABEL - 1)}…` : words;
 }

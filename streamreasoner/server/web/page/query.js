@@ -1,6 +1,7 @@
 // The view of one-off questions in SPARQL.
 
-import { ask } from "./ask.js";
+import { address, ask } from "./ask.js";
+import { EXAMPLES, earlier, remember } from "./queries.js";
 import { count, duration, h, quantity, table } from "./dom.js";
 import { graphFigure } from "./graph.js";
 import { readAnswer } from "./results.js";
@@ -8,12 +9,17 @@ import { factLink, factText, learnPrefixes, termElement } from "./terms.js";
 
 const ACCEPT = "application/sparql-results+json, application/n-triples;q=0.9";
 const ROWS = 500;
-const FIRST = "SELECT ?s ?p ?o WHERE { ?s ?p ?o } LIMIT 25";
+const ENDINGS = { turtle: "ttl", ntriples: "nt" };
+const FORMATS = {
+    table: { csv: "CSV", tsv: "TSV", json: "JSON", xml: "XML" },
+    graph: { turtle: "Turtle", ntriples: "N-Triples" },
+};
 
 export class QueryView {
     #root;
     #form;
     #asking = null;
+    #ran = null;
 
     constructor(root) {
         this.#root = root;
@@ -27,17 +33,39 @@ export class QueryView {
             event.preventDefault();
             this.#run();
         });
+        this.#form.elements.earlier.addEventListener("change", ({ target }) => {
+            if (target.value === "") return;
+            this.#form.elements.query.value = target.value;
+            this.#run();
+        });
     }
 
+    /** Shows the box; the query of a link is run, as a reader of the link expects its answer. */
     show(parameters) {
         const { query } = this.#form.elements;
         const linked = parameters.get("query");
-        if (linked !== null && linked !== query.value) query.value = linked;
-        else if (query.value === "") query.value = FIRST;
+        this.#offer();
+        if (linked !== null && linked !== this.#ran) {
+            query.value = linked;
+            this.#run();
+        } else if (query.value === "") query.value = Object.values(EXAMPLES)[0];
+    }
+
+    #offer() {
+        const option = (name, value) => h("option", { value }, name);
+        const group = (label, options) =>
+            options.length ? h("optgroup", { label }, options) : null;
+        const before = earlier().map((text) => option(text.replace(/\s+/g, " "), text));
+        const examples = Object.entries(EXAMPLES).map(([name, text]) => option(name, text));
+        this.#form.elements.earlier.replaceChildren(
+            ...[option("choose …", ""), group("Examples", examples), group("Earlier", before)].filter(
+                Boolean,
+            ),
+        );
     }
 
     async #run() {
-        const query = this.#form.elements.query.value;
+        const query = (this.#ran = this.#form.elements.query.value);
         this.#asking?.abort();
         const asking = (this.#asking = new AbortController());
         const counted = this.#root.querySelector(".count");
@@ -56,10 +84,14 @@ export class QueryView {
             const answer = readAnswer(found);
             const size = "boolean" in answer ? "" : `${quantity(answer.rows.length, "row")}, `;
             counted.textContent = `${size}epoch ${found.epoch}, ${duration((performance.now() - began) / 1000)}`;
+            remember(query);
+            this.#offer();
             this.#show(answer);
+            this.#download(query, answer, found.type);
         } catch (error) {
             if (error.name === "AbortError" || asking !== this.#asking) return;
             counted.textContent = "";
+            this.#root.querySelector(".downloads").hidden = true;
             this.#place(null, h("pre", { class: "problem", role: "alert" }, error.message));
         }
     }
@@ -90,6 +122,21 @@ export class QueryView {
             shown,
             table("Answers", header, cells, { class: "answers" }),
         );
+    }
+
+    /** Links to the same query, whose answer is of the epoch at which it is saved. */
+    #download(query, answer, type) {
+        const kind = type === "application/n-triples" ? "graph" : "table";
+        const place = this.#root.querySelector(".downloads");
+        place.hidden = "boolean" in answer;
+        const links = Object.entries(FORMATS[kind]).map(([format, name]) =>
+            h(
+                "a",
+                { href: address("sparql", { query, format }), download: `answers.${ENDINGS[format] ?? format}` },
+                name,
+            ),
+        );
+        place.replaceChildren("Save as ", ...links.flatMap((link, at) => (at ? [" · ", link] : [link])));
     }
 
     #place(graph, ...results) {

@@ -1,7 +1,7 @@
 // The view of rules: what an epoch's time went to, step by step and then rule by rule.
 
 import { askJson } from "./ask.js";
-import { clock, count, duration, h, quantity, table } from "./dom.js";
+import { clock, count, duration, h, numbered, quantity, table } from "./dom.js";
 import { bar, stacked } from "./spark.js";
 
 export const STEPS = ["read", "decode", "evaluate", "store", "publish"];
@@ -39,7 +39,7 @@ export class RulesView {
                 {},
                 since > 0 ? `In effect since epoch ${since}.` : "In effect since the beginning.",
             ),
-            h("pre", { tabindex: "0", "aria-label": "Text of the program" }, text),
+            numbered(text, "Text of the program"),
             table(
                 "Predicates",
                 ["predicate", "arguments", ""],

@@ -13,9 +13,10 @@ export function sparkline(values, label) {
     values.forEach((value, index) => {
         if (value === null) return;
         const joined = index > 0 && values[index - 1] !== null;
-        path += `${joined ? "L" : "M"}${(index * step).toFixed(1)} ${(HEIGHT - 3 - (value / highest) * (HEIGHT - 6)).toFixed(1)}`;
+        // A value between unknown ones has no line to it, and is a dot.
+        const alone = !joined && (values[index + 1] ?? null) === null;
+        path += `${joined ? "L" : "M"}${(index * step).toFixed(1)} ${(HEIGHT - 3 - (value / highest) * (HEIGHT - 6)).toFixed(1)}${alone ? "h0.01" : ""}`;
     });
-    const single = known.length === 1 ? "h2" : "";
     return svg(
         "svg",
         {
@@ -26,7 +27,7 @@ export function sparkline(values, label) {
             "aria-label": label,
         },
         svg("path", { class: "axis", d: `M0 ${HEIGHT - 1}H${WIDTH}` }),
-        svg("path", { class: "line", d: path + single, "vector-effect": "non-scaling-stroke" }),
+        svg("path", { class: "line", d: path, "vector-effect": "non-scaling-stroke" }),
     );
 }
 

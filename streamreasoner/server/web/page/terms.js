@@ -53,6 +53,7 @@ export function termElement(term) {
             "span",
             { class: "term iri", title: term },
             h("span", { class: "namespace" }, namespace),
+            h("wbr"),
             local,
         );
     }
