@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from streamreasoner.io.spark.session import PACKAGES
-from streamreasoner.pipeline import warmup
+from streamreasoner.pipeline.warming import warmup
 from streamreasoner.program.load import load_program
 from streamreasoner.system import jvm
 

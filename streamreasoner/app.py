@@ -50,7 +50,7 @@ from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.io.spark.planting import PlantedCheckpoint
 from streamreasoner.io.spark.query import Query
 from streamreasoner.io.spark.source import MAX_POLL_RECORDS, MOST_POLLED, read_stream
-from streamreasoner.pipeline import recovery, warmup
+from streamreasoner.pipeline import recovery
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import EpochRunner, Parts
 from streamreasoner.pipeline.bootstrap.load import Load, check_request, read_sources
@@ -77,6 +77,7 @@ from streamreasoner.pipeline.slots.idle import IdlePartitions
 from streamreasoner.pipeline.slots.waiting import Waiting
 from streamreasoner.pipeline.slots.watermarks import Watermarks
 from streamreasoner.pipeline.ticker import Ticker
+from streamreasoner.pipeline.warming import warmup
 from streamreasoner.plan.program_plan import InputSources
 from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary

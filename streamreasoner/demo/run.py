@@ -25,7 +25,7 @@ from streamreasoner.errors import ConfigError, EnvironmentSetupError, StreamReas
 from streamreasoner.io.kafka import broker
 from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.io.kafka.topics import create_topics, read_all
-from streamreasoner.pipeline import warmup
+from streamreasoner.pipeline.warming import warmup
 from streamreasoner.program.load import load_program
 
 if TYPE_CHECKING:

@@ -510,8 +510,8 @@ def _announce_compilation() -> None:
     """Warn that the first epoch of a version on a machine waits for compilation."""
     if not is_cached(derive.derive):
         _log.warning(
-            "Compiling the kernels, once per machine and version: the first epoch waits up to a"
-            " minute. Later starts load them from the cache."
+            "Compiling the kernels, once per machine and version: the first epoch waits for"
+            " one to three minutes. Later starts load them from the cache."
         )
 
 

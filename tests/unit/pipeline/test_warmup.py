@@ -8,7 +8,7 @@ import pytest
 
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.backends.columnar.parallel import Threads
-from streamreasoner.pipeline.warmup import prepare
+from streamreasoner.pipeline.warming.warmup import prepare
 from streamreasoner.program import check_text
 from streamreasoner.values.functions import strings
 

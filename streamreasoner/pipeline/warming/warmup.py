@@ -1,8 +1,7 @@
-"""Runs the kernels of small and of large epochs once. Invariant: only temporary state is used.
+"""Prepares for the first batch: kernels, and a small epoch. Invariant: no state stays.
 
-The first start on a machine compiles the kernels, so no batch waits for it. This takes about as
-long as starting Spark and runs in parallel to it. Later starts load them from the cache, which
-takes a tenth of a second for those of two threads alone.
+The first start on a machine compiles the kernels, which takes longer than starting Spark, and runs
+in parallel to it. Later starts load them from the cache. The epoch runs what Python does once.
 """
 
 from __future__ import annotations
@@ -18,9 +17,10 @@ from streamreasoner.backends.columnar.parallel import Threads
 from streamreasoner.errors import EngineError
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.pipeline.warming.kernels import compile_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from streamreasoner.program.checked import CheckedProgram
 
@@ -32,8 +32,16 @@ _MESSAGES = (
 )
 
 
-def prepare(program: CheckedProgram) -> None:
-    """Compile the kernels, or load them from the cache, by running them on a few facts."""
+def prepare(
+    program: CheckedProgram, report: Callable[[int, int], None] = lambda _done, _all: None
+) -> None:
+    """Compile all kernels, or load them from the cache, and run them on a few facts.
+
+    Args:
+        program: The program of the epochs.
+        report: Called before each kernel, with the number of those that are done and of all.
+    """
+    compile_all(shared=Threads.allowed(), report=report)
     # A program that does not converge on them will fail, with its message, in a real epoch.
     with suppress(EngineError):
         _run(program, ColumnarBackend)

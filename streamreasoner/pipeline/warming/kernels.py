@@ -1,0 +1,164 @@
+"""All kernels that Python calls, with examples of arguments. Invariant: none is left out.
+
+A kernel that is not here would be compiled inside the first epoch that needs it, which then takes
+minutes. A test compares the list with the calls of the package, and with the types of real epochs.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from streamreasoner.backends.columnar.kernels.epoch import changes, journal, recompute, relocate
+from streamreasoner.backends.columnar.kernels.joining import derive, together
+from streamreasoner.backends.columnar.kernels.loading import log, targets
+from streamreasoner.backends.columnar.kernels.records import (
+    counter,
+    fact_record,
+    pending,
+    select,
+    slots,
+)
+from streamreasoner.backends.columnar.kernels.settling import reduce, settle
+from streamreasoner.io.formats.reading.json.kernels import messages
+from streamreasoner.native.compile import is_cached
+from streamreasoner.rdf.kernels import hash_table, line_scanner, term_columns
+from streamreasoner.values.kernels import comparing, integers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPORT_SECONDS = 10.0
+_log = logging.getLogger(__name__)
+
+# Examples of arguments: rows of int8, int32 and int64, tables of them, and numbers.
+_BYTES, _INTS, _LONGS = (np.empty(0, kind) for kind in (np.int8, np.int32, np.int64))
+_INT_ROWS, _LONG_ROWS = (np.empty((0, 0), kind) for kind in (np.int32, np.int64))
+_FLAGS, _TEXT, _SLOTS = (np.empty(0, kind) for kind in (np.bool_, np.uint8, np.uint64))
+_READ_ONLY = np.empty(0, np.int64)
+_READ_ONLY.flags.writeable = False
+_TABLE = _VALUES = _LONGS
+_NUMBER = 0
+
+KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
+    (term_columns.encode_rows, (_TABLE, _INTS, _NUMBER, _NUMBER, _INTS, False)),
+    (term_columns.encode_rows, (_TABLE, _LONGS, _NUMBER, _NUMBER, _INTS, False)),
+    (term_columns.intern_term, (_TABLE, _NUMBER, _NUMBER, False)),
+    (term_columns.find_term, (_TABLE, _NUMBER, _NUMBER)),
+    (term_columns.mentions_nul, (_NUMBER, _NUMBER)),
+    (term_columns.term_offsets, (_TABLE, _LONGS, _LONGS)),
+    (term_columns.copy_terms, (_TABLE, _LONGS, _LONGS, _NUMBER)),
+    (term_columns.first_bytes, (_TABLE, _LONGS, _TEXT)),
+    (hash_table.rehash, (_SLOTS, _SLOTS)),
+    (
+        messages.scan,
+        (_TABLE, _NUMBER, _LONGS, _LONGS, _NUMBER, _LONG_ROWS, _LONG_ROWS, _LONG_ROWS, _FLAGS),
+    ),
+    (messages.gather, (_LONG_ROWS, _NUMBER, _NUMBER, _LONGS, _NUMBER)),
+    (
+        line_scanner.scan,
+        (_TABLE, _LONGS, _NUMBER, _LONGS, _LONGS, _NUMBER, _INT_ROWS, _LONGS),
+    ),
+    (comparing.classify, (_VALUES, _BYTES, _NUMBER, _NUMBER)),
+    (comparing.compare, (_VALUES, _NUMBER, _NUMBER)),
+    (integers.intern_integer, (_VALUES, _NUMBER)),
+    (integers.read_integers, (_VALUES, _NUMBER, _NUMBER)),
+    (slots.mix, (_NUMBER, _NUMBER)),
+    (slots.reserve, (_TABLE, _NUMBER, _NUMBER, _NUMBER)),
+    (pending.add, (_TABLE, _NUMBER, _NUMBER, _INTS, _LONGS)),
+    (pending.add, (_TABLE, _NUMBER, _NUMBER, _INTS, _READ_ONLY)),
+    (pending.add_later, (_TABLE, _NUMBER, _NUMBER, _INTS, _INTS, _LONGS)),
+    (pending.add_trace, (_TABLE, _NUMBER, _NUMBER, _INTS, _INTS, _LONGS)),
+    (settle.enter, (_TABLE, _NUMBER)),
+    (settle.settle, (_TABLE, _VALUES, _NUMBER)),
+    (settle.next_touched, (_TABLE, _NUMBER)),
+    (derive.derive, (_TABLE, _VALUES, _NUMBER)),
+    (derive.finish, (_TABLE, _NUMBER)),
+    (changes.count_changes, (_TABLE, _LONG_ROWS, _LONG_ROWS)),
+    (
+        changes.read_changes,
+        (
+            _TABLE,
+            *(_LONG_ROWS, _LONG_ROWS),
+            *(_INTS, _BYTES, _INTS, _BYTES),
+            *(_INTS, _INTS, _LONGS),
+        ),
+    ),
+    (journal.commit, (_TABLE,)),
+    (journal.rollback, (_TABLE, _VALUES)),
+    (journal.rederive, (_TABLE, _VALUES)),
+    (journal.resettle, (_TABLE, _VALUES)),
+    (journal.withdraw_epoch, (_TABLE, _VALUES)),
+    (journal.finish_restore, (_TABLE, _VALUES)),
+    (counter.recount, (_TABLE,)),
+    (reduce.reduce, (_TABLE, _VALUES, _NUMBER)),
+    (reduce.retract_results, (_TABLE, _NUMBER)),
+    (reduce.rebuild_groups, (_TABLE, _VALUES, _NUMBER)),
+    (relocate.detach, (_TABLE, _TABLE)),
+    (relocate.attach, (_TABLE,)),
+    (relocate.relocate, (_TABLE, _TABLE, _LONGS, _INTS)),
+    (relocate.restore_winners, (_TABLE, _VALUES, _INTS)),
+    (relocate.evaluate_in_full, (_TABLE, _VALUES, _INTS, _INT_ROWS)),
+    (relocate.journal_converted, (_TABLE, _INTS)),
+    (relocate.touch_changed, (_TABLE,)),
+    (recompute.asserted, (_TABLE, _INTS)),
+    (recompute.assert_again, (_TABLE, _TABLE, _INTS)),
+    (recompute.compare, (_TABLE, _TABLE, _LONGS, _LONGS)),
+    (log.begin, (_TABLE, _INTS)),
+    (log.end_log, (_TABLE,)),
+    (targets.collect, (_TABLE, _INTS, _NUMBER)),
+    (select.count, (_TABLE, _NUMBER)),
+    (select.read_facts, (_TABLE, _NUMBER, _INT_ROWS)),
+    (select.read_trace, (_TABLE, _NUMBER, _INT_ROWS, _INTS, _LONGS)),
+    (select.read_asserted, (_TABLE, _NUMBER, _INTS, _LONGS)),
+    (select.read_args, (_TABLE, _INTS, _INT_ROWS)),
+    (select.members, (_TABLE, _NUMBER, _INTS, _INTS)),
+    (select.select, (_TABLE, _NUMBER, _INTS, _INTS, _INTS)),
+    (select.describe, (_TABLE, _INTS, _NUMBER, _INT_ROWS, _INT_ROWS, _LONG_ROWS)),
+    (fact_record.find, (_TABLE, _NUMBER, _INTS, _NUMBER)),
+)
+"""Those that one thread calls."""
+
+SHARED: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
+    (pending.stage, (_TABLE, _NUMBER, _NUMBER, _INTS, _LONGS)),
+    (pending.stage, (_TABLE, _NUMBER, _NUMBER, _INTS, _READ_ONLY)),
+    (pending.accumulate_beside, (_TABLE, _TABLE)),
+    (pending.discard_pending, (_TABLE,)),
+    (pending.pending_count, (_TABLE,)),
+    (pending.share_fact_table, (_TABLE, _TABLE)),
+    (derive.put_rare_first, (_TABLE,)),
+    (derive.apply_deltas, (_TABLE, _VALUES, _NUMBER, _NUMBER, _NUMBER)),
+    (together.mark_deltas, (_TABLE,)),
+    (together.apply_together, (_TABLE, _VALUES, _NUMBER, _NUMBER, _NUMBER)),
+)
+"""Those that the threads of a large epoch call."""
+
+
+def compile_all(
+    *, shared: bool, report: Callable[[int, int], None] = lambda _done, _all: None
+) -> None:
+    """Compile the kernels, or load them from the cache.
+
+    Args:
+        shared: Whether large epochs have two threads.
+        report: Called before each of them, with the number of those that are done and of all.
+    """
+    kernels = (*KERNELS, *SHARED) if shared else KERNELS
+    is_new = not all(is_cached(kernel) for kernel, _ in kernels)
+    if is_new:
+        _log.warning(
+            "Compiling %d kernels, once per machine and version, for up to some minutes: nothing "
+            "is read before. Later starts load them from the cache.",
+            len(kernels),
+        )
+    said = time.monotonic()
+    for done, (kernel, arguments) in enumerate(kernels):
+        report(done, len(kernels))
+        if is_new and time.monotonic() - said > REPORT_SECONDS:
+            said = time.monotonic()
+            _log.info("Compiled %d of %d kernels.", done, len(kernels))
+        dispatcher: Any = kernel
+        dispatcher.compile(tuple(map(dispatcher.typeof_pyval, arguments)))
