@@ -300,7 +300,8 @@ class Reasoner:
     ) -> Iterator[Updates]:
         """The updates of a path, encoded, block by block; a patch adds and deletes its facts.
 
-        All other formats assert each fact once.
+        All other formats are sets: they assert each of their facts once, however often it is
+        written. What two files have is asserted twice.
 
         Args:
             path: A file, a folder, an archive, or `-` for standard input.

@@ -1,13 +1,15 @@
 """RDF Patch, in documents and messages: additions, deletions, prefixes and transactions.
 
-The format is that of Apache Jena, https://afs.github.io/rdf-delta/rdf-patch.html. An addition is an
-update of +1, a deletion of -1. What stands between TX and TA is dropped. Headers, and prefixes that
-a patch adds to a data set, change no facts; the prefixes hold for the rest of the patch.
+The format is that of Apache Jena, https://jena.apache.org/documentation/rdf-patch. An addition is
+an update of +1, a deletion of -1. What stands between TX and TA is dropped. Headers, segments, and
+prefixes that a patch adds to a data set, change no facts; the prefixes hold for the rest of the
+patch.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +17,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.errors import DataError
+from streamreasoner.errors import DataError, TermError
 from streamreasoner.io.formats.reading import lines
 from streamreasoner.io.formats.reading.document import Document
 from streamreasoner.io.formats.reading.format import Facts
 from streamreasoner.io.formats.reading.line_document import CHUNK_BYTES, read_rows
 from streamreasoner.io.formats.reading.line_messages import read_lines
+from streamreasoner.io.formats.reading.patch_tokens import Kind, Token, Tokens
 from streamreasoner.io.formats.reading.scan import by_graph
 from streamreasoner.io.formats.writing.writer import Writer, spaced, statements
 from streamreasoner.rdf.kernels import line_scanner
+from streamreasoner.rdf.terms import canonical
+from streamreasoner.rdf.vocabulary import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,21 +42,14 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.writing.writer import Stamp
     from streamreasoner.rdf.dictionary import Dictionary
 
-_OPERATION = re.compile(r"[ \t]*([A-Z]+)(?![^ \t.])[ \t]*")
-_OPERATIONS = "H, TX, TC, TA, PA, PD, A or D"
+_OPERATIONS = "H, TX (or TB), TC, TA, PA, PD, Z, A or D"
+_CODES = frozenset({"H", "TX", "TB", "TC", "TA", "PA", "PD", "Z", "A", "D"})
 _SIGNS = {"A": 1, "D": -1}
-_END = re.compile(r"\.[ \t]*(?:#.*)?")
-_HEADER = re.compile(rf"[^ \t]+[ \t]+[^ \t].*?[ \t]*{_END.pattern}")
-_NAME = r'(?:"(?P<quoted_name>[^"\\:]*):?"|(?P<name>[^ \t"<>:]*):)'
-_ADDED_PREFIX = re.compile(
-    rf'{_NAME}[ \t]*(?:"(?P<quoted>[^"\\]*)"|<(?P<iri>[^>]*)>)[ \t]*{_END.pattern}'
-)
-_DELETED_PREFIX = re.compile(rf"{_NAME}[ \t]*{_END.pattern}")
-# What a line of terms is made of; names with a prefix and blank nodes as IRIs are rewritten.
-_TOKEN = re.compile(
-    r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|<_:(?P<node>[^>]*)>|<[^>]*>|_:[^ \t<"]*'
-    r'|(?P<prefix>[^ \t"<>@^:.#][^ \t"<>@^:]*|):(?P<local>[^ \t"<>]*?)(?=\.*(?:[ \t]|$))'
-)
+_MOST_TOKENS = 100
+"""Of a row, so that one that never ends does not fill the memory."""
+_ROLES = ("subject", "predicate", "object", "graph")
+_NUMBERS = {Kind.INTEGER: XSD_INTEGER, Kind.DECIMAL: XSD_DECIMAL, Kind.DOUBLE: XSD_DOUBLE}
+_CACHED_NODES = 1 << 16
 _BEFORE = -1
 """The row at which a transaction began, if it was in an earlier block."""
 _ESCAPED = re.compile(r"\\(.)")
@@ -136,8 +134,15 @@ class RdfPatch:
 
     def __init__(self) -> None:
         self._prefixes: dict[str, str] = {}
+        self._tokens = Tokens()
+        self._row: list[Token] = []
         self._began: int | None = None
         self._undone = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a row goes on in the next line."""
+        return bool(self._row) or self._tokens.is_open
 
     @property
     def open_before(self) -> bool:
@@ -157,57 +162,68 @@ class RdfPatch:
         return began
 
     def begin(self) -> None:
-        """A patch begins without prefixes, outside of a transaction."""
+        """A patch begins without prefixes, outside of a transaction and of a row."""
         self._prefixes.clear()
+        self._row.clear()
+        self._tokens.reset()
         self._began = None
 
     def end(self) -> None:
         """See `Syntax`."""
+        is_open = self.is_open
+        self._row.clear()
+        self._tokens.reset()
+        if is_open:
+            raise DataError("The last row has no end. Add the dot that ends it.")
         if self._began is not None:
             raise DataError("The last transaction has neither TC nor TA. Add one of them.")
 
     def read(self, line: bytes, rows: int) -> tuple[int, list[Row]]:
         """See `Syntax`."""
         new: list[Row] = []
-        for text in lines.parts(line):
-            operation = _OPERATION.match(text)
-            if operation is None:
-                raise DataError(f"The line begins with none of {_OPERATIONS}.")
-            name, rest = operation[1], text[operation.end() :]
-            match name:
-                case "A" | "D":
-                    # Blanks in place of the operation, so that characters are counted from it.
-                    terms = " " * operation.end() + self._expanded(rest)
-                    new += [(_SIGNS[name], quad) for quad in lines.quads(terms.encode())]
-                case "TX":
-                    self._begin_transaction(rest, rows + len(new))
-                case "TC":
-                    self._end_transaction(name, rest)
-                case "TA":
-                    kept = self._end_transaction(name, rest)
-                    new = new[: max(kept - rows, 0)]
-                    rows = min(kept, rows)
-                case "PA":
-                    added = _matched(_ADDED_PREFIX, name, rest, 'PA "name" <IRI> .')
-                    self._prefixes[_name(added)] = added["quoted"] or added["iri"] or ""
-                case "PD":
-                    deleted = _matched(_DELETED_PREFIX, name, rest, 'PD "name" .')
-                    self._prefixes.pop(_name(deleted), None)
-                case "H":
-                    _matched(_HEADER, name, rest, "H name value .")
-                case _:
-                    raise DataError(f"The operation {name} is none of {_OPERATIONS}.")
+        for token in self._tokens.of(lines.decoded(line)):
+            self._row.append(token)
+            if len(self._row) > _MOST_TOKENS:
+                raise DataError("The row is too long. End it with a dot.")
+            if token.kind is Kind.DOT:
+                row, self._row = self._row, []
+                rows, new = self._apply(row, rows, new)
         return rows, new
 
-    def _begin_transaction(self, rest: str, rows: int) -> None:
-        _matched(_END, "TX", rest, "TX .")
-        if self._began is not None:
-            raise DataError("TX within a transaction; end that one with TC or TA.")
-        self._began = rows
+    def _apply(self, row: list[Token], rows: int, new: list[Row]) -> tuple[int, list[Row]]:
+        """Apply a row; returns how many rows before this line stay, and those of this line."""
+        code, rest = row[0], row[1:-1]
+        match code.text if code.kind is Kind.WORD else "":
+            case "A" | "D" as name:
+                new.append((_SIGNS[name], self._statement(rest, row[-1])))
+            case "TX" | "TB" as name:
+                _check(not rest, f"{name} .", code)
+                if self._began is not None:
+                    raise DataError("TX within a transaction; end that one with TC or TA.")
+                self._began = rows + len(new)
+            case "TC":
+                _check(not rest, "TC .", code)
+                self._end_transaction("TC")
+            case "TA":
+                _check(not rest, "TA .", code)
+                kept = self._end_transaction("TA")
+                new = new[: max(kept - rows, 0)]
+                rows = min(kept, rows)
+            case "PA" | "PD" as name:
+                self._change_prefix(name, rest, code)
+            case "H":
+                is_header = bool(rest) and rest[0].kind in {Kind.WORD, Kind.STRING}
+                _check(is_header and len(self._terms(rest[1:])) == 1, "H name value .", code)
+            case "Z":
+                _check(not rest, "Z .", code)
+            case _:
+                raise DataError(
+                    f"At character {code.column} the row begins with none of {_OPERATIONS}."
+                )
+        return rows, new
 
-    def _end_transaction(self, name: str, rest: str) -> int:
+    def _end_transaction(self, name: str) -> int:
         """End the transaction; how many rows there were before it."""
-        _matched(_END, name, rest, f"{name} .")
         if self._began is None:
             raise DataError(f"{name} ends no transaction; begin one with TX.")
         began, self._began = self._began, None
@@ -216,29 +232,95 @@ class RdfPatch:
             return 0
         return began
 
-    def _expanded(self, text: str) -> str:
-        """The terms of a line in the syntax of N-Quads."""
-        return _TOKEN.sub(self._expanded_token, text)
+    def _change_prefix(self, name: str, rest: list[Token], code: Token) -> None:
+        """Add or delete a prefix; for which graph it is meant does not matter here."""
+        needed = 2 if name == "PA" else 1
+        terms, allowed = rest[1:needed], f'{name} "name" {"<IRI> " if needed > 1 else ""}[graph] .'
+        _check(needed <= len(rest) <= needed + 1, allowed, code)
+        _check(all(each.kind in {Kind.IRI, Kind.STRING} for each in terms), allowed, code)
+        _check(rest[0].kind in {Kind.STRING, Kind.WORD, Kind.NAME}, allowed, code)
+        prefix = rest[0].text.strip('"').removesuffix(":")
+        if name == "PD":
+            self._prefixes.pop(prefix, None)
+        else:
+            self._prefixes[prefix] = rest[1].text[1:-1]
 
-    def _expanded_token(self, token: re.Match[str]) -> str:
-        if token["node"] is not None:
-            return f"_:{token['node']}"
-        if token["prefix"] is None:
-            return token[0]
-        if token["prefix"] not in self._prefixes:
+    def _statement(self, tokens: list[Token], end: Token) -> tuple[str, ...]:
+        """The terms of a row that adds or deletes."""
+        terms = self._terms(tokens)
+        if len(terms) < len(_ROLES) - 1:
+            raise DataError(f"At character {end.column} the {_ROLES[len(terms)]} is missing.")
+        if len(terms) > len(_ROLES):
+            raise DataError(f"At character {terms[len(_ROLES)][1].column} a fifth term begins.")
+        for (text, token), role in zip(terms, _ROLES, strict=False):
+            if role != "object" and not text.startswith(("<", "_") if role != "predicate" else "<"):
+                allowed = "an <IRI>" if role == "predicate" else "an <IRI> or a blank node"
+                raise DataError(
+                    f"At character {token.column} the {role} is {text[:100]}, not {allowed}."
+                )
+        return tuple(text for text, _ in terms)
+
+    def _terms(self, tokens: list[Token]) -> list[tuple[str, Token]]:
+        """Canonical terms, each with its first token."""
+        terms: list[tuple[str, Token]] = []
+        rest = iter(tokens)
+        waiting = next(rest, None)
+        while waiting is not None:
+            first, waiting = waiting, next(rest, None)
+            text = self._text(first)
+            if first.kind is Kind.STRING and waiting is not None:
+                if waiting.kind is Kind.LANGUAGE:
+                    text, waiting = text + waiting.text, next(rest, None)
+                elif waiting.kind is Kind.MARKER:
+                    datatype = next(rest, None)
+                    _check(
+                        datatype is not None and datatype.kind in {Kind.IRI, Kind.NAME},
+                        '"literal"^^<datatype>',
+                        first,
+                    )
+                    assert datatype is not None  # noqa: S101 - checked
+                    text, waiting = f"{text}^^{self._text(datatype)}", next(rest, None)
+            try:
+                # Literals may be long and rarely repeat.
+                terms.append((canonical(text) if text.startswith('"') else _node(text), first))
+            except TermError as error:
+                raise DataError(f"At character {first.column}: {error}") from None
+        return terms
+
+    def _text(self, token: Token) -> str:
+        """The beginning of a term in N-Triples syntax."""
+        match token.kind:
+            case Kind.IRI if token.text.startswith("<_:"):
+                return token.text[1:-1]
+            case Kind.NAME:
+                return self._expanded(token)
+            case Kind.INTEGER | Kind.DECIMAL | Kind.DOUBLE:
+                return f'"{token.text}"^^<{_NUMBERS[token.kind]}>'
+            case Kind.WORD if token.text in {"true", "false"}:
+                return f'"{token.text}"^^<{XSD_BOOLEAN}>'
+            case Kind.STRING | Kind.IRI | Kind.NODE:
+                return token.text
+            case Kind.WORD if token.text in _CODES:
+                raise DataError(
+                    f"At character {token.column} a row begins, but the one before it has no end."
+                    " Add the dot that ends it."
+                )
+            case _:
+                raise DataError(f"At character {token.column} {token.text!r} is not a term.")
+
+    def _expanded(self, token: Token) -> str:
+        """The IRI of a name with a prefix."""
+        prefix, _, local = token.text.partition(":")
+        if prefix not in self._prefixes:
             raise DataError(
-                f"The prefix {token['prefix']}: of {token[0]} is unknown; add it with PA before."
+                f"The prefix {prefix}: of {token.text} is unknown; add it with PA before."
             )
-        local = _ESCAPED.sub(r"\1", token["local"])
-        return f"<{self._prefixes[token['prefix']]}{local}>"
+        return f"<{self._prefixes[prefix]}" + _ESCAPED.sub(r"\1", local) + ">"
 
 
-def _matched(pattern: re.Pattern[str], name: str, rest: str, allowed: str) -> re.Match[str]:
-    found = pattern.fullmatch(rest)
-    if found is None:
-        raise DataError(f"{name} is not followed by what belongs to it: {allowed}")
-    return found
+def _check(is_right: bool, allowed: str, token: Token) -> None:  # noqa: FBT001 - a condition
+    if not is_right:
+        raise DataError(f"{token.text} is not followed by what belongs to it: {allowed}")
 
 
-def _name(prefix: re.Match[str]) -> str:
-    return prefix["quoted_name"] or prefix["name"] or ""
+_node = lru_cache(_CACHED_NODES)(canonical)

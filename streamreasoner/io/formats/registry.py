@@ -25,6 +25,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from streamreasoner.io.formats.reading.compression import SUFFIXES
+from streamreasoner.io.formats.reading.distinct import distinct
 from streamreasoner.io.formats.reading.format import Format
 
 if TYPE_CHECKING:
@@ -93,9 +94,9 @@ def of_name(name: str) -> Format:
 
 
 def read_facts(format_: Format, document: Document, dictionary: Dictionary) -> Iterator[Facts]:
-    """Facts of a document in blocks; see `FactReader`."""
+    """The set of facts of a document, in blocks; a patch has updates instead. See `FactReader`."""
     reader = cast("FactReader", import_module(format_.module).read_facts)
-    return reader(document, dictionary)
+    return distinct(reader(document, dictionary))
 
 
 def message_reader(format_: Format) -> MessageReader:

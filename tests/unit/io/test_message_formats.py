@@ -426,7 +426,7 @@ BAD = {
         f"X {LINE}",
         of_type("rdf-patch"),
         Reason.MALFORMED_LINE,
-        "Line 1: The operation X is none of",
+        "Line 1: At character 1 the row begins with none of",
     ),
     "an unknown prefix": (
         f'PA "e" <http://e/> .\nPD "e" .\nA {A} {B} e:c .',
@@ -435,7 +435,7 @@ BAD = {
         "Line 3: The prefix e: of e:c is unknown",
     ),
     "a prefix without a dot": (
-        'PA "e" <http://e/>',
+        'PA "e" <http://e/> <http://e/> <http://e/> .',
         of_type("rdf-patch"),
         Reason.MALFORMED_LINE,
         "Line 1: PA is not followed by",

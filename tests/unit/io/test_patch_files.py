@@ -52,7 +52,7 @@ def test_a_patch_is_what_its_transactions_keep(parts, chunk):
     ("text", "message"),
     [
         ("TX .\nA <u:s> <u:p> <u:o> .\n", "a.rdfp: The last transaction has neither TC nor TA"),
-        ("A <u:s> <u:p> <u:o> .\nA <u:s> <u:p>\n", "a.rdfp:2: At character"),
+        ("A <u:s> <u:p> <u:o> .\nA <u:s> <u:p>\n", "a.rdfp: The last row has no end"),
         ("A e:s <u:p> <u:o> .\n", "a.rdfp:1: The prefix e: of e:s is unknown"),
     ],
 )

@@ -48,7 +48,7 @@ class Format:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """Encoded facts of one predicate; a fact that a document has twice is asserted twice.
+    """Encoded facts of one predicate, as a document has them; repeated ones are dropped later.
 
     Attributes:
         predicate: Name of the predicate.

@@ -70,6 +70,11 @@ class _WithoutNul:
         self.begin = syntax.begin
         self.end = syntax.end
 
+    @property
+    def is_open(self) -> bool:
+        """See `Syntax`."""
+        return self._syntax.is_open
+
     def read(self, line: bytes, rows: int) -> tuple[int, list[Row]]:
         """See `Syntax`."""
         kept, read = self._syntax.read(line, rows)

@@ -91,11 +91,20 @@ def quads(line: bytes) -> list[tuple[str, ...]]:
 
 def parts(line: bytes) -> list[str]:
     """The parts of a line between carriage returns, except blank parts and comments."""
+    text = decoded(line)
+    return [part for part in text.split("\r") if part[_skip_blanks(part, 0) :][:1] not in ("", "#")]
+
+
+def decoded(line: bytes) -> str:
+    """The text of a line.
+
+    Raises:
+        DataError: It is not UTF-8.
+    """
     try:
-        text = line.decode()
+        return line.decode()
     except UnicodeDecodeError as error:
         raise DataError(f"Byte {error.start + 1} of the line is not UTF-8.") from None
-    return [part for part in text.split("\r") if part[_skip_blanks(part, 0) :][:1] not in ("", "#")]
 
 
 def _terms(text: str) -> tuple[tuple[str, ...], int]:

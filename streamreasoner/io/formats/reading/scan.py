@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 DEFAULT_GRAPH = hash_table.ABSENT
 """The id in the column of graphs of a row that has none."""
 
-# The shortest line of any syntax is `A : : :.` and a line feed.
-_SHORTEST_LINE = 9
+# The shortest row of any syntax is `A : :"".`, which needs no line of its own.
+_SHORTEST_LINE = 8
 _NONE = -1
 
 Row: TypeAlias = "tuple[int, tuple[str, ...]]"
@@ -42,6 +42,10 @@ class Syntax(Protocol):
     @property
     def scanned(self) -> int:
         """The lines that the scanner reads, as bits of `line_scanner`."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what a line began goes on in the next one, which the scanner cannot know."""
 
     def begin(self) -> None:
         """A new text begins."""
@@ -72,6 +76,7 @@ class NTriples:
     """Lines of RDF 1.1 N-Triples."""
 
     scanned = 0
+    is_open = False
 
     def begin(self) -> None:
         """Lines depend on no other."""
@@ -135,6 +140,7 @@ class Scan:
         self._rows = np.empty((0, line_scanner.ROW_LENGTH), dtype=np.int32)
         self._lines = 0
         self._begun = _NONE
+        self._is_whole = False
 
     def texts(
         self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
@@ -154,6 +160,7 @@ class Scan:
             EngineError: The dictionary is full.
         """
         self._lines = 0
+        self._is_whole = True
         counts = np.zeros(len(ends), dtype=np.int64)
         rows = self._read(data, starts, ends, counts)
         self._end()
@@ -186,6 +193,8 @@ class Scan:
         cursor[line_scanner.OFFSET] = starts[0]
         cursor[line_scanner.LINES] = self._lines
         while True:
+            if self._syntax.is_open and self._goes_on(data, ends, cursor):
+                continue
             status = line_scanner.scan(
                 self._dictionary.header,
                 cursor,
@@ -203,6 +212,20 @@ class Scan:
             else:
                 self._lines = int(cursor[line_scanner.LINES])
                 return self._rows[: cursor[line_scanner.ROWS]]
+
+    def _goes_on(
+        self, data: NDArray[np.uint8], ends: NDArray[np.int64], cursor: NDArray[np.int64]
+    ) -> bool:
+        """Read the next line of the text that is open, if there is one."""
+        if self._begun == _NONE:
+            return False
+        end = int(ends[self._begun])
+        if cursor[line_scanner.TEXT] == self._begun and cursor[line_scanner.OFFSET] < end:
+            self._read_line(data, end, cursor)
+            return True
+        if self._is_whole:
+            self._end()
+        return False
 
     def _read_line(self, data: NDArray[np.uint8], end: int, cursor: NDArray[np.int64]) -> None:
         """Read the line at the cursor on the exact path."""
