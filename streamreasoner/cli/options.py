@@ -27,6 +27,19 @@ class Written(StrEnum):
     RDF_PATCH = "rdf-patch"
 
 
+class Printed(StrEnum):
+    """The formats in which facts are printed: those of messages, and documents of graphs."""
+
+    JSON = "json"
+    JSON_LINES = "json-lines"
+    NTRIPLES = "ntriples"
+    NQUADS = "nquads"
+    RDF_PATCH = "rdf-patch"
+    TURTLE = "turtle"
+    TRIG = "trig"
+    JSON_LD = "json-ld"
+
+
 class Read(StrEnum):
     """The formats of sources whose names do not tell theirs."""
 

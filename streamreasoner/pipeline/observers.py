@@ -155,9 +155,9 @@ class RejectionLog(PipelineObserver):
         is_due = time.monotonic() >= self._last + self._every
         if self._pending and (is_due or not self._reported.issuperset(rejected)):
             _log.warning(
-                "Rejected: %s. For the reasons, see the headers of the messages on %s: "
-                "streamreasoner consume --topic %s --from-beginning --headers "
-                "--config CONFIG.",
+                "Rejected: %s. Reasons may quote messages, so they are not logged: those on the "
+                "topic %s have them, and `streamreasoner consume --topic %s --from-beginning` with "
+                "the configuration of this pipeline prints them.",
                 ", ".join(f"{count} {name}" for name, count in sorted(self._pending.items())),
                 self._topic,
                 self._topic,

@@ -58,6 +58,7 @@ _SHORT_ESCAPES = {
     "\\": "\\\\",
 }
 _SHOWN_CHARACTERS = 100
+_WORD = re.compile(r"[\w .,-]+")
 _TRIPLE_TERM = "a triple term is of RDF 1.2, and RDF 1.1 is read"
 _DIRECTION = re.compile(r"--[a-zA-Z]+\Z")
 # NUL as an N-Triples escape: after a backslash that is not escaped itself.
@@ -143,6 +144,8 @@ def parse(text: str) -> Term:
     if text.startswith('"'):
         return _literal(text)
     reason = 'a term is an <IRI>, a _:blankNode or a "literal"'
+    if _WORD.fullmatch(text):
+        reason += f"; a text is written in quotation marks, {quoted(text[:_SHOWN_CHARACTERS])}"
     raise _error(text, reason, 0)
 
 

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.rejected import Rejected
 
 
+_UNSIGNED = (
+    b"Some of these messages retract: they have a negative header `diff`, which values as they are"
+    b" do not show. Use --format rdf-patch or --format json to see signs, or --headers."
+)
+
+
 def consume(
     config: ConfigFile = CONFIG_FILE,
     topic: Annotated[str | None, typer.Option(help="The topic; default: the output topic.")] = None,
@@ -71,8 +77,12 @@ def consume(
     alone = headers or name == kafka.dead_letter_topic
     start = None if offsets is None else Position.read(offsets).of(name)
     polls = read_topic(kafka, name, from_beginning=from_beginning, offsets=start)
+    is_told = written is not None or headers
     with suppress(KeyboardInterrupt, BrokenPipeError), closing(polls), interruptible():
         for messages in _at_most(count, polls):
+            if not is_told and any(map(_retracts, messages)):
+                is_told = True
+                _print(sys.stderr.buffer, _UNSIGNED)
             for group in ([message] for message in messages) if alone else [messages]:
                 if headers:
                     for header in group[0].headers:
@@ -81,6 +91,11 @@ def consume(
                     _print(sys.stderr.buffer, _reason(dict(map(_escaped, group[0].headers))))
                 for value in values(group):
                     _print(sys.stdout.buffer, value)
+
+
+def _retracts(message: Received) -> bool:
+    """Whether the header of a message makes retractions of what its value says."""
+    return (dict(message.headers).get("diff") or b"").lstrip().startswith(b"-")
 
 
 def _at_most(count: int | None, polls: Iterable[list[Received]]) -> Iterator[Sequence[Received]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,11 @@ from streamreasoner.cli.options import (
     Written,
 )
 from streamreasoner.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamreasoner.io.codec.encode import Message
 
 _SHOW_EVERY = 1000
 
@@ -35,12 +40,13 @@ def produce(
     ] = None,
     diff: Annotated[int, typer.Option(help="Multiplicity of each fact; -1 retracts.")] = 1,
     written: Annotated[
-        Written,
+        Written | None,
         typer.Option(
             "--format",
-            help="Format of the messages: one update each in json, up to 1,000 in the others.",
+            help="Format of the messages: one update each in json, the default, up to 1,000 in the"
+            " others.",
         ),
-    ] = Written.JSON,
+    ] = None,
     *,
     read_as: Annotated[
         Read | None,
@@ -52,23 +58,33 @@ def produce(
     ] = None,
     header: HeaderLine = False,
     base: BaseIri = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            help="Send all facts in one message with this key, as topics with the semantics upsert"
+            " need it, or no value if there are no facts; default format: nquads."
+        ),
+    ] = None,
 ) -> None:
     """Send facts, or lines of JSON unchanged, to an input topic."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from streamreasoner.config import load
-    from streamreasoner.io.codec.from_files import Sending, messages_of
+    from streamreasoner.io.codec.from_files import Sending, messages_of, under_key
     from streamreasoner.io.formats.registry import of_name
     from streamreasoner.io.kafka.topics import produce as send
 
     kafka = load(config).kafka
     if diff == 0:
         raise ConfigError("--diff must not be 0.")
+    written = written or (Written.JSON if key is None else Written.NQUADS)
     sending = Sending(of_name(written), of_name(read_as) if read_as else None, diff, header, base)
-    messages = chain.from_iterable(
+    messages: Iterator[Message] = chain.from_iterable(
         messages_of(source, sending) for source in sources or [Path("-")]
     )
+    if key is not None:
+        messages = iter([under_key(key.encode(), messages)])
     columns = (
         SpinnerColumn(),
         TextColumn("{task.completed:,} messages"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -11,14 +12,15 @@ import pyarrow.csv
 
 from streamreasoner.errors import DataError
 from streamreasoner.io.formats.csv import NO_ARGUMENTS
-from streamreasoner.io.formats.registry import message_writer
+from streamreasoner.io.formats.registry import NQUADS, graph_syntax, message_writer
+from streamreasoner.io.formats.writing.graphs import write_graph
 from streamreasoner.io.formats.writing.writer import is_rdf
-from streamreasoner.lang.ast import QUAD, TRIPLE
+from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
 from streamreasoner.query.facts import in_order
 from streamreasoner.rdf.texts import scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -60,13 +62,13 @@ def write_closure(
             if predicate in _LINES:
                 generalized += _write_lines(directory, predicate, facts, reasoner.dictionary)
             else:
-                path = directory / f"{predicate}.csv"
-                _write_rows(path, facts, reasoner.dictionary, header=header)
+                with _complete(directory / f"{predicate}.csv") as path:
+                    _write_rows(path, facts, reasoner.dictionary, header=header)
             if trace:
                 rows = reasoner.engine.trace(predicate)
                 numbers = [pa.array(rows.iteration), pa.array(rows.multiplicity)]
-                path = directory / f"{predicate}.trace.csv"
-                _write_rows(path, rows.args, reasoner.dictionary, numbers, header=header)
+                with _complete(directory / f"{predicate}.trace.csv") as path:
+                    _write_rows(path, rows.args, reasoner.dictionary, numbers, header=header)
     except OSError as error:
         raise DataError(f"{directory}: cannot be written: {error.strerror}.") from None
     return generalized
@@ -78,7 +80,11 @@ def check_printable(predicates: Sequence[str], format_: Format) -> None:
     Raises:
         DataError: It lacks some; names them.
     """
-    known = message_writer(format_).predicates
+    syntax = graph_syntax(format_)
+    if syntax is None:
+        known = message_writer(format_).predicates
+    else:
+        known = tuple(ARITIES) if syntax.supports_datasets else (TRIPLE,)
     others = [name for name in predicates if known is not None and name not in known]
     if others:
         raise DataError(
@@ -94,7 +100,11 @@ def printed(program: CheckedProgram, *, hidden: bool) -> list[str]:
 
 
 def print_closure(
-    reasoner: Reasoner, predicates: Sequence[str], format_: Format, stream: BinaryIO
+    reasoner: Reasoner,
+    predicates: Sequence[str],
+    format_: Format,
+    stream: BinaryIO,
+    prefixes: Mapping[str, str],
 ) -> int:
     """Print the facts in a format, sorted; returns how many are not printed, as they are not RDF.
 
@@ -103,13 +113,17 @@ def print_closure(
         predicates: Whose facts are printed.
         format_: The format.
         stream: Gets the text.
+        prefixes: Prefix name to IRI, for the formats that have them.
     """
-    writer, generalized = message_writer(format_), 0
+    syntax = graph_syntax(format_)
+    writer, generalized = message_writer(format_ if syntax is None else NQUADS), 0
 
     def blocks() -> Iterator[list[bytes]]:
         nonlocal generalized
         for predicate in predicates:
             facts = in_order(reasoner.engine.facts(predicate), reasoner.dictionary)
+            if syntax is not None and predicate == QUAD:
+                facts = _by_graph(facts)
             for start in range(0, len(facts), _CHUNK):
                 columns = _columns(facts[start : start + _CHUNK], reasoner.dictionary)
                 ones = np.ones(len(facts[start : start + _CHUNK]), dtype=np.int64)
@@ -118,8 +132,29 @@ def print_closure(
                 texts = writer.texts(predicate, columns, ones).filter(pa.array(said))
                 yield texts.cast(pa.large_binary()).to_pylist()
 
-    stream.writelines(writer.document(blocks()))
+    document = writer.document(blocks())
+    if syntax is None:
+        stream.writelines(document)
+    else:
+        write_graph(document, syntax, prefixes, stream)
     return generalized
+
+
+def _by_graph(facts: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Quads in order, so that each graph stands together, the graphs in the order they come in."""
+    _, first, graphs = np.unique(facts[:, -1], return_index=True, return_inverse=True)
+    return facts[np.argsort(first[graphs], kind="stable")]
+
+
+@contextmanager
+def _complete(path: Path) -> Iterator[Path]:
+    """A file that takes the place of another one once it is complete."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _write_lines(
@@ -129,8 +164,10 @@ def _write_lines(
     suffix = _LINES[predicate]
     generalized_path = directory / f"{predicate}{GENERALIZED}{suffix}"
     generalized_path.unlink(missing_ok=True)
-    generalized = 0
-    with (directory / f"{predicate}{suffix}").open("wb") as file:
+    generalized, extra = 0, None
+    with ExitStack() as stack:
+        path = stack.enter_context(_complete(directory / f"{predicate}{suffix}"))
+        file = stack.enter_context(path.open("wb"))
         for start in range(0, len(facts), _CHUNK):
             columns = _columns(facts[start : start + _CHUNK], dictionary)
             valid = is_rdf(columns)
@@ -139,8 +176,10 @@ def _write_lines(
             others = lines.filter(pc.invert(valid))
             if len(others):
                 generalized += len(others)
-                with generalized_path.open("ab") as extra:
-                    _write_text(extra, others)
+                if extra is None:
+                    path = stack.enter_context(_complete(generalized_path))
+                    extra = stack.enter_context(path.open("wb"))
+                _write_text(extra, others)
     return generalized
 
 

@@ -14,9 +14,9 @@ from streamreasoner.cli.options import (
     All,
     BaseIri,
     Facts,
+    Printed,
     ReadAs,
     Rules,
-    Written,
     reading,
     tell_skipped,
 )
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.engine.updates import Updates
     from streamreasoner.io.files.documents import Reading
+    from streamreasoner.program.checked import CheckedProgram
 
 
 def materialize(
@@ -66,7 +67,7 @@ def materialize(
         ),
     ] = False,
     written: Annotated[
-        Written | None,
+        Printed | None,
         typer.Option("--format", help="Print the facts as --print does, but in this format."),
     ] = None,
     read_as: ReadAs = None,
@@ -110,7 +111,8 @@ def materialize(
             generalized = write_closure(reasoner, output, names, trace=trace, header=header)
     unprinted, shown = 0, printed(program, hidden=hidden)
     if written is not None:
-        unprinted = print_closure(reasoner, shown, of_name(written), sys.stdout.buffer)
+        prefixes = _prefixes(program, facts)
+        unprinted = print_closure(reasoner, shown, of_name(written), sys.stdout.buffer, prefixes)
         sys.stdout.flush()
     elif print_facts:
         _print(reasoner, shown, facts)
@@ -152,17 +154,22 @@ def _progress(console: Console) -> Progress:
 
 
 def _print(reasoner: Reasoner, predicates: list[str], paths: list[Path]) -> None:
-    from streamreasoner.explain.fact import prefixes
-    from streamreasoner.io.files.documents import declared_prefixes
     from streamreasoner.query.facts import decode_facts, in_order
     from streamreasoner.shell.output import FactPrinter
 
-    program = reasoner.program
-    printer = FactPrinter({**declared_prefixes(paths), **prefixes(program)})
+    printer = FactPrinter(_prefixes(reasoner.program, paths))
     for predicate in predicates:
         args = in_order(reasoner.engine.facts(predicate), reasoner.dictionary)
         for fact in decode_facts(predicate, args, reasoner.dictionary):
             print(f"{printer.text(fact)} .")
+
+
+def _prefixes(program: CheckedProgram, paths: list[Path]) -> dict[str, str]:
+    """Those of files, and those of the program, which win."""
+    from streamreasoner.explain.fact import prefixes
+    from streamreasoner.io.files.documents import declared_prefixes
+
+    return {**declared_prefixes(paths), **prefixes(program)}
 
 
 def _read(

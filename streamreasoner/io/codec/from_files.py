@@ -31,7 +31,7 @@ from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import holds_nul
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -80,6 +80,22 @@ def messages_of(source: Path, sending: Sending) -> Iterator[Message]:
             columns = [dictionary.decode(column) for column in facts.args.T]
             diff = facts.diff * sending.diff
             yield from _encoded(sending.format, facts.predicate, columns, diff, source)
+
+
+def under_key(key: bytes, messages: Iterable[Message]) -> Message:
+    """The one message that there is, with a key; without a value if there is none.
+
+    Raises:
+        DataError: There are several, of which the last would replace those before.
+    """
+    found = list(islice(messages, 2))
+    if len(found) > 1:
+        raise DataError(
+            f"--key {key.decode()}: the facts are in several messages, of which a topic with the"
+            " semantics upsert keeps the last. Use --format nquads or json-lines, and at most"
+            f" {MOST_UPDATES} facts of one predicate and multiplicity."
+        )
+    return Message(found[0].value, key, found[0].headers) if found else Message(None, key, [])
 
 
 def _of_updates(source: Path, sending: Sending) -> Iterator[Message]:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path, PurePath
 
+    from pyoxigraph import RdfFormat
+
     from streamreasoner.io.formats.reading.document import Document
     from streamreasoner.io.formats.reading.format import FactReader, Facts, MessageReader
     from streamreasoner.io.formats.writing.writer import Writer
@@ -102,6 +104,13 @@ def read_facts(format_: Format, document: Document, dictionary: Dictionary) -> I
 def message_reader(format_: Format) -> MessageReader:
     """The reader of messages of a format."""
     return cast("MessageReader", import_module(format_.module).read_messages)
+
+
+def graph_syntax(format_: Format) -> RdfFormat | None:
+    """What pyoxigraph calls a format in which graphs are written as documents; else None."""
+    if format_ not in {TURTLE, TRIG, JSON_LD}:
+        return None
+    return cast("RdfFormat", import_module(format_.module).SYNTAX)
 
 
 def message_writer(format_: Format) -> Writer:

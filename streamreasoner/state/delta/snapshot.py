@@ -145,6 +145,13 @@ def follow(table: Path, earlier: Snapshot) -> Snapshot:
     return earlier if version == earlier.version else _snapshot(replay, version, earlier.checkpoint)
 
 
+def problem(error: StateError) -> str:
+    """What is wrong with a table that belongs to no state, with advice for its owner."""
+    text = str(error).replace("Another program has changed it. Drop", "Drop")
+    text = text.replace(log.OR_RESTORE, ", or write a copy without them.")
+    return text.replace(log.RESTORE, "Repair it with the program that wrote it.")
+
+
 def read_unsealed(table: Path) -> Snapshot:
     """The newest snapshot of a table that a release without seals wrote.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import DOMAIN
@@ -13,6 +14,7 @@ from thorough import THOROUGH
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
+from streamreasoner.cli.offline import closure
 from streamreasoner.cli.offline.closure import GENERALIZED, write_closure
 from streamreasoner.query.facts import decode_facts
 
@@ -50,3 +52,19 @@ def test_files_have_the_facts_of_the_reasoner(rows, header):
             for each in (reasoner, again)
         )
         assert {*first} == {*second}
+
+
+def test_an_interrupted_command_leaves_no_incomplete_file(tmp_path, monkeypatch):
+    """What was there before stays."""
+    reasoner = Reasoner.from_rules(RULES)
+    (tmp_path / "triple.nt").write_text("before")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(closure, "is_rdf", interrupt)
+    reasoner.apply([Update("t", tuple(map(from_ntriples, ("<a:s>", "<a:p>", "<a:o>"))))])
+    with pytest.raises(KeyboardInterrupt):
+        write_closure(reasoner, tmp_path, ["triple"], trace=False, header=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["triple.nt"]
+    assert (tmp_path / "triple.nt").read_text() == "before"

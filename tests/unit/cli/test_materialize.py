@@ -173,6 +173,19 @@ def test_names_of_columns_are_read_and_written(tmp_path):
     assert run(rules, tmp_path / "out/path.csv", "--header").stdout.startswith("1 fact,")
 
 
+def test_turtle_has_the_prefixes_of_files_and_program(tmp_path):
+    """Sorted, and the same bytes every time; of two prefixes for one IRI the shorter is taken."""
+    rules = write(
+        tmp_path / "rules.dl", "@prefix e: <http://e/> .\n[?y, e:q, ?x] :- [?x, e:p, ?y] ."
+    )
+    prefixes = "@prefix g: <http://e/x> .\n@prefix a: <http://a/> .\n"
+    facts = write(tmp_path / "facts.ttl", f"{prefixes}g:b <http://e/p> a:c, 1, <http://e/d> .")
+    assert run(rules, facts, "--format", "turtle").stdout == (
+        "@prefix a: <http://a/> .\n@prefix e: <http://e/> .\n"
+        "a:c e:q e:xb .\ne:d e:q e:xb .\ne:xb e:p a:c , e:d , 1 .\n"
+    )
+
+
 def test_facts_are_printed_in_a_format(tmp_path):
     """As a document of the format, which is read as the same facts; or it is refused by name."""
     rules = write(tmp_path / "rules.dl", QUADS)
@@ -193,6 +206,14 @@ def test_facts_are_printed_in_a_format(tmp_path):
         run(near, graph, "--format", "nquads")
     with pytest.raises(DataError, match=r"facts of triple only, but those of quad"):
         run(rules, graph, "--format", "ntriples")
+
+    for name in ("trig", "json-ld"):
+        text = run(rules, graph, "--format", name).stdout
+        assert run(rules, graph, "--format", name).stdout == text
+        copy = write(tmp_path / "copy", text)
+        assert run(rules, copy, "--from", name, "--format", "nquads").stdout == first
+    with pytest.raises(DataError, match=r"facts of triple only, but those of quad"):
+        run(rules, graph, "--format", "turtle")
 
     ranges = "<u:p> <http://www.w3.org/2000/01/rdf-schema#range> <u:C> .\n"
     literal = write(tmp_path / "literal.nt", f'{ranges}<u:s> <u:p> "x" .\n')

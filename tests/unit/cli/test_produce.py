@@ -9,7 +9,7 @@ import pytest
 from streamreasoner.cli.options import Read, Written
 from streamreasoner.config_values import FORMATS, ROW_FORMATS, WRITTEN
 from streamreasoner.errors import DataError
-from streamreasoner.io.codec.from_files import Sending, messages_of
+from streamreasoner.io.codec.from_files import Sending, messages_of, under_key
 from streamreasoner.io.formats.registry import JSON_LINES, NQUADS, NTRIPLES, RDF_PATCH
 
 EX = "http://example.org/"
@@ -127,3 +127,16 @@ def test_the_formats_of_the_options_are_those_of_the_configuration():
     """By the same names."""
     assert [*Written] == [*WRITTEN]
     assert {*Read} == {*FORMATS} - {"json", *ROW_FORMATS}
+
+
+def test_a_key_has_all_facts_in_one_message(tmp_path):
+    """Without facts the message has no value; more than one message is refused."""
+    path = tmp_path / "facts.nt"
+    path.write_text("<u:s> <u:p> <u:o> .\n<u:s> <u:p> <u:q> .\n")
+    sent = under_key(b"k", messages_of(path, Sending(NQUADS)))
+    assert (sent.key, sent.value.count(b"\n")) == (b"k", 2)
+    path.write_text("")
+    assert under_key(b"k", messages_of(path, Sending(NQUADS))).value is None
+    path.write_text("<u:s> <u:p> <u:o> .\n<u:s> <u:p> <u:q> .\n")
+    with pytest.raises(DataError, match="--key k: the facts are in several messages"):
+        under_key(b"k", messages_of(path, Sending()))

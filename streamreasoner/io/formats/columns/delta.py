@@ -28,7 +28,9 @@ def read_facts(document: Document, dictionary: Dictionary) -> Iterator[Facts]:
     try:
         version = snapshot.read_unsealed(table)
     except StateError as error:
-        raise DataError(f"{table}: this Delta table cannot be read. {error}") from None
+        raise DataError(
+            f"{table}: this Delta table cannot be read. {snapshot.problem(error)}"
+        ) from None
     columns_of(version.columns, str(table))
     partitions: list[str] = version.metadata.get("partitionColumns", [])
     # In the same order at every read.

@@ -89,7 +89,7 @@ class AvroSchema:
             content = schemaless_reader(stream, self._parsed, None)
         except _MALFORMED as error:
             # The library names what it reads from, by an address that differs each time.
-            why = str(error).partition(" from <")[0]
+            why = str(error).partition(" from <")[0].rstrip(".") or "it ends too early"
             detail = f"After {stream.tell()} bytes of its record, the value is malformed: {why}."
             reason = Reason.MALFORMED_DOCUMENT
             raise RejectedError(reason, detail) from None
