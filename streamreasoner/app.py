@@ -438,7 +438,7 @@ def _checked(
 
 def _program(config: Config) -> CheckedProgram:
     """The configured program, which the mappings of rows fit."""
-    program = load_program(config.rules.program)
+    program = load_program(config.rules.program, config.rules.graphs)
     may_change = config.rules.control_topic is not None
     check_mappings(
         config.input.map.values(),

@@ -113,11 +113,14 @@ class RulesConfig:
         program: A ruleset's name, or the path of a rule file, relative to the configuration file.
         control_topic: One-partition topic of changes of the program; default: the program is fixed.
         recursion_limit: Iterations after which an epoch fails instead of running without end.
+        graphs: How the quads of named graphs count for rules about triples; default: as the program
+            says it.
     """
 
     program: str | Path = _key(values.PROGRAM)
     control_topic: str | None = _key(values.TOPIC, None)
     recursion_limit: int = _key(values.whole(1, 2**31 - 2), 100_000)
+    graphs: str | None = _key(values.one_of("default", "union", "each"), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,9 +27,9 @@ _BRACKETS = (
 )
 
 
-def arities(programs: Sequence[Program]) -> dict[str, int]:
-    """Return the arity of the first use of each predicate; `triple` is always included."""
-    result = {TRIPLE: ARITIES[TRIPLE]}
+def arities(programs: Sequence[Program], *more: str) -> dict[str, int]:
+    """Return the arity of the first use of each predicate; `triple` and *more* are included."""
+    result = {name: ARITIES[name] for name in (TRIPLE, *more)}
     for predicate, arity, _ in _uses(programs):
         result.setdefault(predicate, ARITIES.get(predicate, arity))
     return result

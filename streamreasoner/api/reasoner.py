@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import chain, groupby
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -161,16 +161,24 @@ class Reasoner:
         cls,
         rules: str | Path,
         *,
+        graphs: Literal["default", "union", "each"] | None = None,
         recursion_limit: int = DEFAULT_RECURSION_LIMIT,
         allowed_lateness: timedelta = timedelta(0),
     ) -> Reasoner:
         """A reasoner for rules given as text, as the path of a file or as the name of a ruleset.
 
+        Args:
+            rules: The rules.
+            graphs: How the quads of named graphs count for rules about triples: not at all, as
+                triples, or so that rules hold within each graph. By default as the rules say it.
+            recursion_limit: Iterations after which a stratum counts as not converging.
+            allowed_lateness: How far the frontier stays behind the greatest event time.
+
         Raises:
             ProgramError: The rules are invalid; the message lists every error with its position.
         """
         return cls(
-            load_program(rules),
+            load_program(rules, graphs),
             recursion_limit=recursion_limit,
             allowed_lateness=allowed_lateness,
         )

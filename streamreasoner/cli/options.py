@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamreasoner.lang.ast import GraphMode
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -83,6 +85,14 @@ ConfigFile = Annotated[Path, typer.Option(help="The configuration file (TOML).")
 All = Annotated[
     bool,
     typer.Option("--all", help="Include the facts of predicates that are declared with @hidden."),
+]
+GraphsOption = Annotated[
+    GraphMode | None,
+    typer.Option(
+        "--graphs",
+        help="How the quads of named graphs count for rules about triples: not at all (default), as"
+        " triples (union), or so that rules hold within each graph (each).",
+    ),
 ]
 
 

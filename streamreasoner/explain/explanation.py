@@ -101,7 +101,7 @@ def explain(
         limits: Limits of the proof.
         hidden: Whether to show the facts of predicates declared with `@hidden`.
     """
-    left_out = frozenset[str]() if hidden else program.unlisted
+    left_out = frozenset[str]() if hidden else program.left_out
     rules = Rules(program)
     store = FactIndex(state, dictionary, {**program.arities, **program.helpers})
     printer = ExplanationPrinter(prefixes(program), left_out)

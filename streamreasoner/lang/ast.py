@@ -7,6 +7,7 @@ so all spellings of a term are equal.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 
 from streamreasoner.rdf.terms import parse
@@ -304,6 +305,25 @@ class Hidden:
     span: Span = field(compare=False, repr=False)
 
 
+class GraphMode(StrEnum):
+    """How the quads of named graphs count for rules about triples."""
+
+    DEFAULT = "default"
+    """They do not."""
+    UNION = "union"
+    """The triple of each quad counts as a triple."""
+    EACH = "each"
+    """Rules hold within each graph, and what holds in the default graph holds in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graphs:
+    """`@graphs each .`: how quads count for rules about triples."""
+
+    mode: GraphMode
+    span: Span = field(compare=False, repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Import:
     """`@import "file.dl" .`: rules of another file, or of a packaged ruleset by its name."""
@@ -347,7 +367,7 @@ class Message:
 
 
 Declaration: TypeAlias = Input | Output | Hidden
-Directive: TypeAlias = Prefix | Base | Declaration | Import | Query | Expires | Message
+Directive: TypeAlias = Prefix | Base | Declaration | Graphs | Import | Query | Expires | Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,16 @@ class Builder:
         """Read `@hidden part .`."""
         return ast.Hidden(tuple(children), span)
 
+    def graphs(self, span: ast.Span, children: list[str]) -> ast.Graphs | None:
+        """Read `@graphs each .`."""
+        name = str(children[0])
+        if name in [*ast.GraphMode]:
+            return ast.Graphs(ast.GraphMode(name), span)
+        modes = ", ".join(f"`{mode}`" for mode in ast.GraphMode)
+        message = f"`{name}` says nothing of graphs"
+        self._diagnostics.append(Diagnostic("SR215", message, span, f"write one of {modes}"))
+        return None
+
     def imported(self, span: ast.Span, children: list[str]) -> ast.Import | None:
         """Read `@import "file.dl" .`."""
         name = self._constants.literal(children[0], "", span)

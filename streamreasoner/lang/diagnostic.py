@@ -21,8 +21,8 @@ CATALOGUE = {
     "SR102": "The text ends inside a statement, for example because its dot is missing.",
     "SR103": "A string or an IRI has no closing quotation mark or angle bracket.",
     "SR104": "A constant is not a valid RDF term.",
-    "SR105": "The directives are @prefix, @base, @input, @output, @hidden, @import, @query, "
-    "@expires and @message.",
+    "SR105": "The directives are @prefix, @base, @input, @output, @hidden, @graphs, @import, "
+    "@query, @expires and @message.",
     "SR106": "A relative IRI needs a @base before it.",
     "SR107": "An expression stands where a literal is expected, or vice versa.",
     "SR108": "Expressions and groups are nested at most 100 deep.",
@@ -39,6 +39,7 @@ CATALOGUE = {
     "SR212": "Either every head of a predicate is marked with `!`, or none is.",
     "SR213": "A constraint has rules only: no facts, asserted or stated, no @input and no @output.",
     "SR214": "A @message names a constraint and its arguments; a constraint has one message.",
+    "SR215": "A program says once how graphs count: `default`, `union` or `each`.",
     "SR220": "A prefix is declared before it is used.",
     "SR221": "A prefix has one IRI.",
     "SR222": "An imported file exists and contains rules in UTF-8.",

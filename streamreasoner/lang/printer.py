@@ -49,6 +49,8 @@ def print_directive(  # noqa: PLR0911 - one for each directive
             return f"@base <{iri}> ."
         case ast.Input(signatures) | ast.Output(signatures) | ast.Hidden(signatures):
             return f"@{type(directive).__name__.lower()} {_signatures(signatures)} ."
+        case ast.Graphs(mode):
+            return f"@graphs {mode} ."
         case ast.Import(name):
             return f"@import {to_ntriples(name)} ."
         case ast.Query(predicate, file):

@@ -48,8 +48,8 @@ _HINTS = (
     (
         re.compile(r"@[A-Za-z]*"),
         (
-            "directives are @prefix, @base, @input, @output, @hidden, @import, @query, @expires "
-            "and @message"
+            "directives are @prefix, @base, @input, @output, @hidden, @graphs, @import, @query, "
+            "@expires and @message"
         ),
     ),
     (re.compile(r"\{|\}"), "triples are written `[?s, ?p, ?o]`"),

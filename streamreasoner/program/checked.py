@@ -26,7 +26,7 @@ from streamreasoner.analysis.warnings import (
     single_use,
     unused,
 )
-from streamreasoner.lang.ast import Hidden, Input, Output, declared
+from streamreasoner.lang.ast import QUAD, Hidden, Input, Output, declared
 from streamreasoner.lang.diagnostic import in_order, refuse
 from streamreasoner.lang.normal_form import normal_form, too_large
 from streamreasoner.lang.parser import ParsedText, read
@@ -38,7 +38,8 @@ from streamreasoner.program.constraint_checks import (
     violations_read_as_asserted,
     wrong_messages,
 )
-from streamreasoner.program.constraints import Constraint, constraints
+from streamreasoner.program.constraints import Constraint, constraints, within_graphs
+from streamreasoner.program.graphs import WITHIN, graph_mode, with_graphs
 from streamreasoner.program.imports import with_imports
 from streamreasoner.program.sources import read_query, read_shapes, read_source
 from streamreasoner.program.text import common_prefixes
@@ -130,6 +131,11 @@ class CheckedProgram:
     def unlisted(self) -> frozenset[str]:
         """Predicates that people see only if they ask: declared with @hidden, not with @output."""
         return frozenset(self.hidden).difference(self.outputs)
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Predicates whose facts explanations leave out: the unlisted ones, in graphs too."""
+        return self.unlisted.union(name for name in self.helpers if name.endswith(WITHIN))
 
     @property
     def visible(self) -> dict[str, int]:
@@ -238,7 +244,14 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         raise refuse(errors, texts)
     errors += (item for find in CHECKS for program in programs for item in find(program))
     errors += (item for find in CHECKS_OF_ALL for item in find(programs))
-    parts = [part for program in programs for rule in program.rules for part in normal_form(rule)]
+    said, contradictory = graph_mode(written)
+    errors += contradictory
+    within = with_graphs(
+        said,
+        [part for program in programs for rule in program.rules for part in normal_form(rule)],
+        {*_declared(programs, Hidden), *expanded.arities},
+    )
+    parts = within.rules
     rules = tuple(part for part in parts if part.body)
     facts = tuple(dict.fromkeys(part.head for part in parts if not part.body))
     graph = dependencies(rules)
@@ -258,7 +271,10 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     warnings = [item for reading in readings for item in reading.warnings]
     warnings += (item for find in WARNINGS for program in written for item in find(program))
     warnings += (item for find in WARNINGS_OF_ALL for item in find(programs))
-    used = arities(programs)
+    violated = constraints(programs)
+    inside = {of: within_graphs(violated[name], of) for name, of in within.constraints.items()}
+    used = arities(programs, *([QUAD] if said is not None else ()))
+    used |= {of: used[name] + 1 for name, of in within.constraints.items()}
     return CheckedProgram(
         programs=written,
         rules=rules,
@@ -266,13 +282,13 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         arities=MappingProxyType(
             {name: arity for name, arity in used.items() if name not in expanded.arities}
         ),
-        helpers=MappingProxyType(expanded.arities),
+        helpers=MappingProxyType({**expanded.arities, **within.hidden}),
         strata=tuple(components),
         guarded=tuple(components.values()),
         inputs=_declared(programs, Input),
         outputs=_declared(programs, Output),
         hidden=_declared(programs, Hidden),
-        constraints=MappingProxyType(constraints(programs)),
+        constraints=MappingProxyType({**violated, **inside}),
         warnings=in_order(warnings, texts),
         expiries=expiries(programs),
     )

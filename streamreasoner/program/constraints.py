@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang import ast
@@ -56,6 +56,19 @@ class Constraint:
     def fact(self, args: Sequence[str]) -> str:
         """Return a violation as a fact in the rule language; see `message`."""
         return print_call(ast.Atom(self.name, _constants(args), ast.NOWHERE), self.prefixes)
+
+
+def within_graphs(constraint: Constraint, name: str) -> Constraint:
+    """The constraint of the violations within graphs: the graph is the last argument."""
+    template = constraint.template
+    if template is None:
+        return replace(constraint, name=name)
+    used = {each.name for each in template.atom.arguments if isinstance(each, ast.Variable)}
+    graph = next(each for each in ("g", *(f"g{n}" for n in range(len(used)))) if each not in used)
+    arguments = (*template.atom.arguments, ast.Variable(graph, template.span))
+    atom = replace(template.atom, predicate=name, arguments=arguments)
+    text = f"{template.text}, in the graph {{?{graph}}}"
+    return replace(constraint, name=name, template=replace(template, atom=atom, text=text))
 
 
 def _constants(args: Sequence[str]) -> tuple[ast.Constant, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.arity import arities
 from streamreasoner.errors import ProgramError
-from streamreasoner.lang.ast import Expires, Hidden, Input, Message, Output, Rule
+from streamreasoner.lang.ast import Expires, Graphs, Hidden, Input, Message, Output, Rule, Span
 from streamreasoner.lang.diagnostic import refuse
 from streamreasoner.lang.parser import read
 from streamreasoner.lang.printer import print_directive, print_rule
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from streamreasoner.lang.ast import Directive, Program
+    from streamreasoner.lang.ast import Directive, GraphMode, Program
     from streamreasoner.lang.parser import ParsedText
     from streamreasoner.program.checked import CheckedProgram
 
@@ -47,6 +47,17 @@ def with_rules(checked: CheckedProgram, text: str, source: str) -> CheckedProgra
         ProgramError: With a diagnostic for every mistake in the text, or in the combined program.
     """
     return _extended(checked, read(text, _unused(source, checked)))
+
+
+def count_graphs(checked: CheckedProgram, mode: GraphMode) -> CheckedProgram:
+    """Return a program in which graphs count so; see `program.graphs`.
+
+    Raises:
+        ProgramError: The program says otherwise.
+    """
+    first, *others = checked.programs
+    said = Graphs(mode, Span(first.source, 1, 1, 1, 1, 0, 0))
+    return check_all([replace(first, directives=(*first.directives, said)), *others])
 
 
 def with_query(checked: CheckedProgram, name: str, text: str, source: str) -> CheckedProgram:
@@ -166,7 +177,7 @@ def _statements(program: Program) -> Iterator[Statement]:
         match directive:
             case Input(signatures) | Output(signatures) | Hidden(signatures):
                 yield from ((type(directive), each.predicate) for each in signatures)
-            case Message() | Expires():
+            case Message() | Expires() | Graphs():
                 yield directive
             case _:
                 pass
@@ -210,7 +221,7 @@ def _kept(directive: Directive, statements: set[Statement]) -> Directive | None:
             kind = type(directive)
             left = tuple(each for each in signatures if (kind, each.predicate) not in statements)
             return replace(directive, signatures=left) if left else None
-        case Message():
+        case Message() | Graphs():
             return None if directive in statements else directive
         case _:
             return directive

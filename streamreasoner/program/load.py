@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from streamreasoner import rulesets
 from streamreasoner.errors import ProgramError
+from streamreasoner.lang.ast import GraphMode
 from streamreasoner.program.checked import check_shapes, check_source, check_text
+from streamreasoner.program.edit import count_graphs
 from streamreasoner.program.imports import read_file, reason
 from streamreasoner.program.sources import SUFFIXES
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
 
 
-def load_program(rules: str | Path) -> CheckedProgram:
+def load_program(rules: str | Path, graphs: str | None = None) -> CheckedProgram:
     """Read and check rules.
 
     Imports are resolved against the folder of the rule file, or the working directory.
@@ -28,10 +30,19 @@ def load_program(rules: str | Path) -> CheckedProgram:
             is text if it is empty or contains white space, a parenthesis or a bracket; otherwise
             it is a ruleset if one has this name, otherwise a path. Files of shapes end in
             `.ttl`, those of a query in `.rq`.
+        graphs: How graphs count, as `@graphs` says it in the rules.
 
     Raises:
         ProgramError: The rules have mistakes, or there is no such file or ruleset.
     """
+    if graphs is None:
+        return _load(rules)
+    if graphs not in [*GraphMode]:
+        raise ProgramError(f"Graphs count as {', '.join(GraphMode)}; {graphs!r} says nothing.")
+    return count_graphs(_load(rules), GraphMode(graphs))
+
+
+def _load(rules: str | Path) -> CheckedProgram:
     if isinstance(rules, Path):
         return check_source(read_rules(rules), str(rules))
     if not rules or any(character in " \t\r\n([" for character in rules):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.expiry import expiries
-from streamreasoner.lang.ast import Hidden, Input, Output, declared, messages
+from streamreasoner.lang.ast import Graphs, Hidden, Input, Output, declared, messages
 from streamreasoner.lang.printer import print_directive, print_rule
 
 if TYPE_CHECKING:
@@ -54,6 +54,12 @@ def canonical_text(programs: Sequence[Program]) -> str:
     lines += map(print_directive, _declaration(programs, Output))
     lines += (print_directive(expiry, prefixes) for expiry in expiries(programs))
     lines += map(print_directive, _declaration(programs, Hidden))
+    lines += dict.fromkeys(
+        print_directive(each)
+        for program in programs
+        for each in program.directives
+        if isinstance(each, Graphs)
+    )
     lines += dict.fromkeys(map(print_directive, messages(programs)))
     lines += [print_rule(rule, prefixes) for program in programs for rule in program.rules]
     return "".join(f"{line}\n" for line in lines)

@@ -5,10 +5,17 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from streamreasoner.lang.ast import QUAD
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LONGEST = 100
+_GRAPHS = (
+    "say how graphs count for rules about triples: with `@graphs union .` in the rules, `--graphs "
+    "union`, `graphs=` in Python, or `rules.graphs` of a pipeline; `union` merges them, `each` "
+    "keeps them apart, `default` leaves them out"
+)
 MOST_LISTED = 20
 """Most predicates that a message lists."""
 
@@ -20,6 +27,8 @@ def unknown_predicate(name: str, visible: Mapping[str, int]) -> tuple[str, str]:
         name: The predicate.
         visible: Arities of the predicates that people see.
     """
+    if name == QUAD:
+        return f"the program has no predicate {name!r}", _GRAPHS
     close = get_close_matches(name, visible, 1)
     hint = f"did you mean '{close[0]}'?" if close else f"the predicates are {listed(visible)}"
     return f"the program has no predicate {name[:_LONGEST]!r}", hint

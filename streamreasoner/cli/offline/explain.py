@@ -14,6 +14,7 @@ from streamreasoner.cli.options import (  # noqa: TC001 - typer reads them
     All,
     BaseIri,
     Facts,
+    GraphsOption,
     HeaderLine,
     ReadAs,
     Rules,
@@ -56,6 +57,7 @@ def explain(
     hidden: All = False,
     read_as: ReadAs = None,
     base: BaseIri = None,
+    graphs: GraphsOption = None,
     format_: Annotated[
         Rendering,
         typer.Option("--format", help="Text tree, JSON document, Graphviz graph or picture."),
@@ -78,7 +80,7 @@ def explain(
     from streamreasoner.io.formats.json import fact_of_message
     from streamreasoner.program.load import load_program
 
-    program = load_program(rules)
+    program = load_program(rules, graphs)
     more = {**declared_prefixes(facts), **_prefixes(prefix or ())}
     text = sys.stdin.read() if fact == "-" else fact
     goal = read_fact(fact_of_message(text), program, more)  # before the files are read

@@ -14,6 +14,7 @@ from streamreasoner.cli.options import (
     All,
     BaseIri,
     Facts,
+    GraphsOption,
     Printed,
     ReadAs,
     Rules,
@@ -58,6 +59,7 @@ def materialize(
         ),
     ] = False,
     hidden: All = False,
+    graphs: GraphsOption = None,
     print_facts: Annotated[
         bool,
         typer.Option(
@@ -93,7 +95,7 @@ def materialize(
     console = Console(stderr=True)
     how = reading(read_as, header=header, base=base)
     tell_skipped(facts)
-    program = load_program(rules)
+    program = load_program(rules, graphs)
     if written is not None:
         check_printable(printed(program, hidden=hidden), of_name(written))
     reasoner = Reasoner(program)

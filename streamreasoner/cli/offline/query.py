@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP
+from streamreasoner.cli.options import GraphsOption  # noqa: TC001 - typer reads it
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.query.sparql.answers import Answer
 
 
@@ -41,6 +43,7 @@ def query(
         list[Path] | None, typer.Argument(help="Files of facts, as `materialize` takes them.")
     ] = None,
     *,
+    graphs: GraphsOption = None,
     state: Annotated[
         Path | None,
         typer.Option(help="Ask the tables of this state; its pipeline may be running."),
@@ -62,11 +65,13 @@ def query(
     ] = None,
 ) -> None:
     """Answer a query in SPARQL 1.1 over the closure."""
+    from streamreasoner.program.load import load_program
+
     if [rules is not None, state is not None, config is not None].count(True) != 1:
         raise DataError("Say what to ask: rules with files of facts, --state or --config.")
     text = sys.stdin.read() if str(file) == "-" else _read(file)
     if rules is not None:
-        answer, names = _of_files(text, file, base, rules, facts or [])
+        answer, names = _of_files(text, file, base, load_program(rules, graphs), facts or [])
     else:
         answer, names = _of_state(text, file, base, state or _tables(config), at)
     _write(answer, names, form)
@@ -105,7 +110,7 @@ def _tables(config: Path | None) -> Path:
 
 
 def _of_files(
-    text: str, file: Path, base: str, rules: str, facts: list[Path]
+    text: str, file: Path, base: str, program: CheckedProgram, facts: list[Path]
 ) -> tuple[Answer, Mapping[str, str]]:
     """The answer, and the prefixes of the program."""
     from streamreasoner.api.reasoner import Reasoner
@@ -114,7 +119,7 @@ def _of_files(
     from streamreasoner.sparql.parse import parse_query
 
     parse_query(text, str(file), base)  # before the files are read
-    reasoner = Reasoner.from_rules(rules)
+    reasoner = Reasoner(program)
     reasoner.load(*facts)
     answer = evaluate(text, reasoner.facts_of_epoch(), source=str(file), base=base)
     return answer, prefixes(reasoner.program)

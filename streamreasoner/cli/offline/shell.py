@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.cli.options import All, HeaderLine, Rules  # noqa: TC001 - typer reads them
+from streamreasoner.cli.options import All, GraphsOption, HeaderLine, Rules  # noqa: TC001 - typer reads them
 
 _SHOWN_AT_A_TERMINAL = 200
 
@@ -31,6 +31,7 @@ def shell(
     *,
     header: HeaderLine = False,
     hidden: All = False,
+    graphs: GraphsOption = None,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Continue a script after an error.")
     ] = False,
@@ -47,7 +48,7 @@ def shell(
     from streamreasoner.shell.prompt import history_file
 
     files = [str(path) for path in facts or ()]
-    reasoner = Reasoner(load_program(rules))
+    reasoner = Reasoner(load_program(rules, graphs))
     if sys.stdin.isatty() and sys.stdout.isatty():
         session = Session(
             reasoner,

@@ -110,12 +110,13 @@ def replace(
     from streamreasoner.program.edit import canonical_program
     from streamreasoner.program.load import load_program
 
-    checked = load_program(program)
+    loaded = load(config)
+    checked = load_program(program, loaded.rules.graphs)
     if checked.warnings:
         print(render(checked.warnings, checked.texts), file=sys.stderr)
     canonical = canonical_program(checked, program)
     text, wait_seconds = canonical.program.text, timeout if wait else None
-    _send(load(config), Operation.REPLACE, text, Path(program), wait_seconds)
+    _send(loaded, Operation.REPLACE, text, Path(program), wait_seconds)
 
 
 @app.command(cls=Command)

@@ -220,3 +220,30 @@ def test_facts_are_printed_in_a_format(tmp_path):
     result = run("rho-df", literal, "--format", "ntriples")
     assert len(result.stdout.splitlines()) == 2
     assert "1 triples or quads are not RDF" in result.stderr
+
+
+GRAPHS = """
+@prefix : <http://e/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:A rdfs:subClassOf :B .
+:g { :x a :A . }
+:h { :y a :A . :B rdfs:subClassOf :C . }
+"""
+
+
+def test_rulesets_take_graphs(tmp_path):
+    """Refused with the way out, left out, merged, or each by itself."""
+    data = write(tmp_path / "g.trig", GRAPHS)
+    with pytest.raises(DataError, match=r"Say how graphs count .* `--graphs union`"):
+        run("rho-df", data)
+    printed = {
+        mode: run("rho-df", data, "--graphs", mode, "--format", "nquads").stdout
+        for mode in ("default", "union", "each")
+    }
+
+    type_of = f"<{RDF.type}>"
+    assert f"<http://e/x> {type_of} <http://e/B>" not in printed["default"]
+    assert f"<http://e/x> {type_of} <http://e/C> .\n" in printed["union"]
+    assert f"<http://e/x> {type_of} <http://e/B> <http://e/g> .\n" in printed["each"]
+    assert f"<http://e/y> {type_of} <http://e/C> <http://e/h> .\n" in printed["each"]
+    assert f"<http://e/x> {type_of} <http://e/C>" not in printed["each"]
