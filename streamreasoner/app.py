@@ -620,6 +620,7 @@ def _restore(  # noqa: PLR0917 - in the order of use
     reasoner = Reasoner(
         in_effect.checked,
         recursion_limit=config.rules.recursion_limit,
+        max_new_terms=config.rules.max_new_terms,
         store=store,
         known=in_effect.known,
         sources=_sources(config),

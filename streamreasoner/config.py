@@ -113,6 +113,7 @@ class RulesConfig:
         program: A ruleset's name, or the path of a rule file, relative to the configuration file.
         control_topic: One-partition topic of changes of the program; default: the program is fixed.
         recursion_limit: Iterations after which an epoch fails instead of running without end.
+        max_new_terms: Most new terms that the rules of an epoch may make; an epoch beyond it fails.
         graphs: How the quads of named graphs count for rules about triples; default: as the program
             says it.
     """
@@ -120,6 +121,7 @@ class RulesConfig:
     program: str | Path = _key(values.PROGRAM)
     control_topic: str | None = _key(values.TOPIC, None)
     recursion_limit: int = _key(values.whole(1, 2**31 - 2), 100_000)
+    max_new_terms: int = _key(values.whole(1, 2**31 - 2), 10_000_000)
     graphs: str | None = _key(values.one_of("default", "union", "each"), None)
 
 

@@ -9,6 +9,7 @@ StreamReasonerError
 │   ├── StateFullError   memory, or a backend's address space, is exhausted
 │   ├── OutOfIdsError    the dictionary has as many terms as there are ids
 │   ├── RecursionLimitError
+│   ├── NewTermsError    rules made more new terms than an epoch may
 │   ├── CircularNegationError  facts of the schema make a negation depend on itself
 │   └── MultiplicityOverflowError
 ├── QueryError           a query asks for what is not supported
@@ -77,6 +78,10 @@ class OutOfIdsError(EngineError):
 
 class RecursionLimitError(EngineError):
     """A fixpoint needed more iterations than `recursion_limit` allows."""
+
+
+class NewTermsError(EngineError):
+    """Rules of an epoch made more new terms than `max_new_terms` allows."""
 
 
 class CircularNegationError(EngineError):

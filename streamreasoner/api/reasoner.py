@@ -30,7 +30,12 @@ from streamreasoner.api.updates import (
     milliseconds,
 )
 from streamreasoner.backends.columnar.backend import ColumnarBackend
-from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
+from streamreasoner.engine.epoch import (
+    DEFAULT_MAX_NEW_TERMS,
+    DEFAULT_RECURSION_LIMIT,
+    Engine,
+    EpochResult,
+)
 from streamreasoner.engine.input.registers import NO_FRONTIER, Registers
 from streamreasoner.engine.updates import Changes, Updates
 from streamreasoner.errors import EngineError, ProgramError
@@ -114,6 +119,7 @@ class Reasoner:
     Args:
         program: A checked program; `Reasoner.from_rules` reads and checks one.
         recursion_limit: Iterations after which a stratum counts as not converging.
+        max_new_terms: Most new terms that the rules of an epoch may make.
         store: Storage of terms and facts; by default the memory of this process.
         known: Arities of predicates of earlier programs, whose facts the state may hold.
         allowed_lateness: How far the frontier stays behind the greatest event time.
@@ -126,6 +132,7 @@ class Reasoner:
         program: CheckedProgram,
         *,
         recursion_limit: int = DEFAULT_RECURSION_LIMIT,
+        max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
         store: Store | None = None,
         known: Mapping[str, int] = NO_PREDICATES,
         allowed_lateness: timedelta = timedelta(0),
@@ -149,7 +156,13 @@ class Reasoner:
         )
         registers = Registers(plan.expiries, self.dictionary.intern)
         self.engine = Engine(
-            store.backend(plan), plan, recursion_limit, facts, registers, dictionary=self.dictionary
+            store.backend(plan),
+            plan,
+            recursion_limit,
+            facts,
+            registers,
+            dictionary=self.dictionary,
+            max_new_terms=max_new_terms,
         )
         self._lateness = allowed_lateness // timedelta(milliseconds=1)
         self._epoch = 0
@@ -163,6 +176,7 @@ class Reasoner:
         *,
         graphs: Literal["default", "union", "each"] | None = None,
         recursion_limit: int = DEFAULT_RECURSION_LIMIT,
+        max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
         allowed_lateness: timedelta = timedelta(0),
     ) -> Reasoner:
         """A reasoner for rules given as text, as the path of a file or as the name of a ruleset.
@@ -172,6 +186,7 @@ class Reasoner:
             graphs: How the quads of named graphs count for rules about triples: not at all, as
                 triples, or so that rules hold within each graph. By default as the rules say it.
             recursion_limit: Iterations after which a stratum counts as not converging.
+            max_new_terms: Most new terms that the rules of an epoch may make.
             allowed_lateness: How far the frontier stays behind the greatest event time.
 
         Raises:
@@ -180,6 +195,7 @@ class Reasoner:
         return cls(
             load_program(rules, graphs),
             recursion_limit=recursion_limit,
+            max_new_terms=max_new_terms,
             allowed_lateness=allowed_lateness,
         )
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.engine.change import change_program
 from streamreasoner.engine.circular import check_order
-from streamreasoner.engine.fixpoint import fixpoints
+from streamreasoner.engine.fixpoint import derived, fixpoints
 from streamreasoner.engine.input.given import copies_after_change, with_copies
 from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
 from streamreasoner.engine.input.sets import edit_sets
 from streamreasoner.engine.input.upserts import replace_by_key
 from streamreasoner.engine.ports import LAST_ITERATION, NO_CHANGES, NO_WORK
 from streamreasoner.engine.recomputation import FEW, Recomputation
+from streamreasoner.errors import NewTermsError
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
     from streamreasoner.engine.input.registers import Admitted, Registers
     from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics, Work
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
-    from streamreasoner.plan.program_plan import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan, StratumPlan
     from streamreasoner.rdf.dictionary import TermDictionary
 
 DEFAULT_RECURSION_LIMIT = 1_000_000
+DEFAULT_MAX_NEW_TERMS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ class Engine:
         facts: The facts that the program states; added in the very first epoch.
         registers: The facts that expire.
         dictionary: Terms and ids, for rules that read asserted facts, or negate what the schema
-            decides.
+            decides, or make terms.
+        max_new_terms: Most new terms that the rules of an epoch may make.
     """
 
     def __init__(
@@ -90,7 +93,9 @@ class Engine:
         registers: Registers = NO_REGISTERS,
         *,
         dictionary: TermDictionary | None = None,
+        max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
     ) -> None:
+        self._max_new_terms = max_new_terms
         self._backend = backend
         self._plan = plan
         self._recursion_limit = recursion_limit
@@ -232,7 +237,12 @@ class Engine:
                 check_order, program=program, backend=self._backend, dictionary=self._dictionary
             )
             rules = partial(
-                fixpoints, self._backend, program, self._recursion_limit, check_order=check
+                fixpoints,
+                self._backend,
+                program,
+                self._recursion_limit,
+                check_order=check,
+                check_terms=partial(self._check_terms, len(self._dictionary), program),
             )
             iterations = self._recomputation.evaluate(
                 rules, self._taken, self._gained, may_recompute=plan is None
@@ -241,6 +251,14 @@ class Engine:
         except BaseException:
             self._backend.rollback()
             raise
+
+    def _check_terms(self, before: int, program: ProgramPlan, stratum: StratumPlan) -> None:
+        if len(self._dictionary) - before > self._max_new_terms:
+            raise NewTermsError(
+                f"The rules that derive {derived(stratum, program.rules)} made more than "
+                f"{self._max_new_terms:,} new terms. Bound what they make, for example by "
+                "`?n < 100`, or raise `max_new_terms`. The epoch was rolled back."
+            )
 
     def holds(self, epoch: int) -> bool:
         """Whether the state already has an epoch, committed by a process that died."""

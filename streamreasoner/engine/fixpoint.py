@@ -22,30 +22,37 @@ INPUT = StratumPlan(())
 """Stratum 0: facts that no head derives."""
 
 
+def unlimited(stratum: StratumPlan) -> None:
+    """Let rules make as many terms as they like."""
+
+
 def fixpoints(
     backend: Backend,
     program: ProgramPlan,
     recursion_limit: int,
     check_order: Callable[[Guarded], None],
+    check_terms: Callable[[StratumPlan], None] = unlimited,
 ) -> int:
     """Bring all strata up to date, in order; returns the number of iterations touched.
 
     Raises:
         RecursionLimitError: A stratum has not converged after *recursion_limit* iterations.
         CircularNegationError: *check_order* found a cycle.
+        NewTermsError: *check_terms* found too many.
     """
     return sum(
-        fixpoint(backend, program, number, recursion_limit, check_order)
+        fixpoint(backend, program, number, recursion_limit, check_order, check_terms)
         for number in range(len(program.strata) + 1)
     )
 
 
-def fixpoint(
+def fixpoint(  # noqa: PLR0917 - as `fixpoints`
     backend: Backend,
     program: ProgramPlan,
     number: int,
     recursion_limit: int,
     check_order: Callable[[Guarded], None],
+    check_terms: Callable[[StratumPlan], None] = unlimited,
 ) -> int:
     """Bring a stratum up to date with the epoch's input and the strata before it.
 
@@ -56,6 +63,7 @@ def fixpoint(
         recursion_limit: Iterations after which the stratum counts as not converging.
         check_order: Called when the schema has decided the order of negation in the stratum, before
             any rule that waits derives; raises CircularNegationError if there is none.
+        check_terms: Called after each iteration; raises NewTermsError if rules make too many terms.
 
     Returns:
         The number of iterations touched.
@@ -64,6 +72,7 @@ def fixpoint(
         RecursionLimitError: The stratum has not converged after *recursion_limit* iterations, or a
             segment of it.
         CircularNegationError: *check_order* found a cycle.
+        NewTermsError: *check_terms* found too many.
     """
     stratum = program.strata[number - 1] if number else INPUT
     backend.enter(number)
@@ -80,7 +89,7 @@ def fixpoint(
             return touched
         # After a change of program, facts of former segments may leave any stratum.
         if (iteration % SEGMENT if limit < SEGMENT else iteration) > limit:
-            derives = _derives(stratum, program.rules)
+            derives = derived(stratum, program.rules)
             raise RecursionLimitError(
                 f"Stratum {number}, which derives {derives}, has not converged "
                 f"after {limit} iterations. Check it for rules that create terms without "
@@ -88,11 +97,12 @@ def fixpoint(
             )
         if backend.settle(iteration):
             backend.derive(iteration)
+            check_terms(stratum)
         iteration = backend.next_touched(iteration)
         touched += 1
 
 
-def _derives(stratum: StratumPlan, sources: Sequence[Rule]) -> str:
+def derived(stratum: StratumPlan, sources: Sequence[Rule]) -> str:
     """The recursive predicates of a stratum, and the places of its recursive rules."""
     rules = stratum.rules
     own = {rule.tree.head.predicate for rule in rules}

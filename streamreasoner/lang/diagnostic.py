@@ -67,6 +67,7 @@ CATALOGUE = {
     "SR262": "Answers of a query have a predicate of their own.",
     "SR301": "No predicate depends on its own negation.",
     "SR302": "No predicate depends on itself through an aggregate, except a min or max on its own.",
+    "SR303": "A continuous query does not read the new terms that it makes.",
     "SR501": "A variable that occurs only once constrains nothing.",
     "SR502": "A predicate that no rule derives and no @input declares resembles another name.",
     "SR503": "Atoms that share no variable make a cartesian product.",
@@ -77,6 +78,7 @@ CATALOGUE = {
     "SR508": "Answers of a continuous query are a set: only LIMIT and OFFSET need an ORDER BY.",
     "SR509": "A query has an answer for some data.",
     "SR510": "Shapes demand by the constraints of SHACL; other parts of their graph are left out.",
+    "SR511": "What makes new terms of those that it made has a bound.",
 }
 """Code to the rule behind it; docs/diagnostics.md explains each with an example."""
 

@@ -39,6 +39,7 @@ from streamreasoner.program.constraint_checks import (
     wrong_messages,
 )
 from streamreasoner.program.constraints import Constraint, constraints, within_graphs
+from streamreasoner.program.endless import endless_rules
 from streamreasoner.program.graphs import WITHIN, graph_mode, with_graphs
 from streamreasoner.program.imports import with_imports
 from streamreasoner.program.sources import read_query, read_shapes, read_source
@@ -246,6 +247,7 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     errors += (item for find in CHECKS_OF_ALL for item in find(programs))
     said, contradictory = graph_mode(written)
     errors += contradictory
+    growing: list[Diagnostic] = []
     within = with_graphs(
         said,
         [part for program in programs for rule in program.rules for part in normal_form(rule)],
@@ -262,6 +264,8 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         errors += unstratifiable(rules, graph, components, prefixes, facts)
         errors += lattice_clashes(rules, prefixes)
         errors += invalid_expiries(programs, prefixes)
+        growing += endless_rules(rules, prefixes)
+        errors += (item for item in growing if item.code == "SR303")
     if all(reading.complete for reading in readings) and not expanded.diagnostics:
         errors += unknown_signatures(programs)
         errors += wrong_messages(programs)
@@ -271,6 +275,7 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     warnings = [item for reading in readings for item in reading.warnings]
     warnings += (item for find in WARNINGS for program in written for item in find(program))
     warnings += (item for find in WARNINGS_OF_ALL for item in find(programs))
+    warnings += growing
     violated = constraints(programs)
     inside = {of: within_graphs(violated[name], of) for name, of in within.constraints.items()}
     used = arities(programs, *([QUAD] if said is not None else ()))

@@ -50,6 +50,11 @@ def read_query(text: str, source: str, name: str | None = None) -> ParsedText:
     return compile_query(text, source, name_of_query(source) if name is None else name)
 
 
+def is_query(source: str) -> bool:
+    """Whether a text of this name is a query: a file, or one that was added by a name."""
+    return source.endswith(QUERY) or source.startswith("<query ")
+
+
 def name_of_query(source: str) -> str:
     """The predicate of a query in a file: the name of the file, `_` for what no name has."""
     return re.sub(r"[^A-Za-z0-9_]", "_", PurePath(source).stem)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.strata.circular import circle
+from streamreasoner.analysis.strata.components import components
 from streamreasoner.analysis.strata.dependency import Through
 from streamreasoner.analysis.strata.flows import guarded
 from streamreasoner.analysis.strata.guards import MOST_GUARDS, pattern
@@ -33,42 +34,8 @@ _BREAK = "break the cycle, or negate what is asserted alone, `not asserted …`"
 
 
 def strata(graph: Sequence[Sequence[Dependency]]) -> tuple[tuple[int, ...], ...]:
-    """Return the strongly connected components, each sorted, dependencies first.
-
-    Tarjan's algorithm (SIAM J. Comput. 1, 1972) without recursion, as chains of rules may be long.
-    """
-    order: dict[int, int] = {}
-    low: dict[int, int] = {}
-    open_rules: list[int] = []
-    is_open = [False] * len(graph)
-    components: list[tuple[int, ...]] = []
-    for start in range(len(graph)):
-        if start in order:
-            continue
-        work = [(start, 0)]
-        while work:
-            rule, step = work.pop()
-            if step == 0:
-                order[rule] = low[rule] = len(order)
-                open_rules.append(rule)
-                is_open[rule] = True
-            else:
-                low[rule] = min(low[rule], low[graph[rule][step - 1].on])
-            for next_step in range(step, len(graph[rule])):
-                target = graph[rule][next_step].on
-                if target not in order:
-                    work += [(rule, next_step + 1), (target, 0)]
-                    break
-                if is_open[target]:
-                    low[rule] = min(low[rule], order[target])
-            else:
-                if low[rule] == order[rule]:
-                    component = open_rules[open_rules.index(rule) :]
-                    del open_rules[-len(component) :]
-                    for member in component:
-                        is_open[member] = False
-                    components.append(tuple(sorted(component)))
-    return tuple(components)
+    """Return the strongly connected components, each sorted, dependencies first."""
+    return components([[each.on for each in needed] for needed in graph])
 
 
 def decided_strata(

@@ -105,13 +105,16 @@ def replace(
 ) -> None:
     """Replace the program in effect by another, including its imports."""
     from streamreasoner.config import load
+    from streamreasoner.lang.ast import GraphMode
     from streamreasoner.lang.diagnostic import render
     from streamreasoner.pipeline.control import Operation
-    from streamreasoner.program.edit import canonical_program
+    from streamreasoner.program.edit import canonical_program, count_graphs
     from streamreasoner.program.load import load_program
 
+    checked = load_program(program)
     loaded = load(config)
-    checked = load_program(program, loaded.rules.graphs)
+    if (graphs := loaded.rules.graphs) is not None:
+        checked = count_graphs(checked, GraphMode(graphs))
     if checked.warnings:
         print(render(checked.warnings, checked.texts), file=sys.stderr)
     canonical = canonical_program(checked, program)
