@@ -200,12 +200,18 @@ class EpochRunner:
         # 3. Return: Spark writes its commit log and plans the next batch.
         self._previous, self._next = current, epoch + 1
         if evaluated.new_program is not None:
-            _log.info(
-                "The program %s is in effect from epoch %d on, in place of %s.",
-                evaluated.program.hash,
-                epoch,
-                evaluated.before.hash,
-            )
+            before, after = evaluated.before.hash, evaluated.program.hash
+            if before == after:
+                _log.info(
+                    "The program %s has other declarations from epoch %d on.", after[:12], epoch
+                )
+            else:
+                _log.info(
+                    "The program %s is in effect from epoch %d on, in place of %s.",
+                    after[:12],
+                    epoch,
+                    before[:12],
+                )
             parts.observer.program(evaluated.program.hash)
         parts.tables.maintain_if_due()
 

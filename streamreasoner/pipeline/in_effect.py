@@ -24,7 +24,7 @@ from streamreasoner.pipeline.control import Operation, Tick, read_control
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.checked import check_text
 from streamreasoner.program.edit import canonical_program, why_taken, with_rules, without_rules
-from streamreasoner.program.text import ProgramText, canonical_text
+from streamreasoner.program.text import ProgramText, canonical_text, declarations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -244,6 +244,16 @@ def same_program(stored: ProgramText, checked: CheckedProgram) -> bool:
         return check_text(stored.text, SOURCE).hash == checked.hash
     except ProgramError:
         return False
+
+
+def other_declarations(stored: ProgramText, checked: CheckedProgram) -> list[str]:
+    """Where the declarations of a stored text and of the same program in a file differ."""
+    before = declarations(check_text(stored.text, SOURCE).programs)
+    now = declarations(checked.programs)
+    return [
+        *(f"`{each}` is in the file and not in effect" for each in sorted(now - before)),
+        *(f"`{each}` is in effect and not in the file" for each in sorted(before - now)),
+    ]
 
 
 def stored_text(checked: CheckedProgram) -> ProgramText:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from streamreasoner import durations
 from streamreasoner.errors import StateError
 from streamreasoner.io.spark.offsets import check_follows
-from streamreasoner.pipeline.in_effect import same_program
+from streamreasoner.pipeline.in_effect import other_declarations, same_program
 from streamreasoner.state.tables import Tables
 
 if TYPE_CHECKING:
@@ -244,6 +244,16 @@ def check_file(
     effective = f"program {in_effect.hash[:12]}"
     effective += f" of epoch {epoch}" if epoch >= 0 else " that the state began with"
     if same_program(in_effect, configured):
+        others = other_declarations(in_effect, configured)
+        if others:
+            _log.warning(
+                "The declarations of rules.program (%s) are not those of the %s, which stay in "
+                "effect: %s. To put those of the file into effect, run: streamreasoner rules "
+                "replace FILE --config CONFIG.",
+                path,
+                effective,
+                "; ".join(others),
+            )
         return
     if not any(same_program(program, configured) for _, program in programs):
         raise StateError(

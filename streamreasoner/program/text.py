@@ -65,6 +65,19 @@ def canonical_text(programs: Sequence[Program]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def declarations(programs: Sequence[Program]) -> frozenset[str]:
+    """What a program says beyond what determines the state, each as a statement.
+
+    That is what is published, and what violations say.
+    """
+    published = (
+        print_directive(kind((signature,), signature.span))
+        for kind in (Output, Hidden)
+        for signature in declared(programs, kind)
+    )
+    return frozenset((*published, *map(print_directive, messages(programs))))
+
+
 def common_prefixes(programs: Sequence[Program]) -> dict[str, str]:
     """Return the prefixes that mean the same in all files that have them."""
     meanings: dict[str, set[str]] = {}

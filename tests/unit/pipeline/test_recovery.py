@@ -9,6 +9,7 @@ import pytest
 
 from streamreasoner.errors import StateError
 from streamreasoner.io.spark.offsets import Checkpoint
+from streamreasoner.pipeline.in_effect import stored_text
 from streamreasoner.pipeline.recovery import (
     Resume,
     check,
@@ -197,6 +198,28 @@ def test_the_configured_program_must_be_one_of_the_state(caplog):
 
     with pytest.raises(StateError, match=r"another program.*a\.dl.*rules\.control_topic"):
         check_file(history, history[-1], check_text("s(?x) :- q(?x) ."), "a.dl")
+
+
+DECLARED = '@output p .\n@message bad(_) "bad" .\n!bad(?x) :- p(?x), q(?x) .\n'
+OTHER_DECLARATIONS = {
+    "@output q . is in the file": DECLARED.replace("@output p", "@output p, q"),
+    "@output p . is in effect": DECLARED.replace("@output p", "@output q"),
+    "@hidden q/1 . is in the file": "@hidden q/1 .\n" + DECLARED,
+    '@message bad(_) "worse" . is in the file': DECLARED.replace('"bad"', '"worse"'),
+}
+
+
+@pytest.mark.parametrize("change", OTHER_DECLARATIONS)
+def test_declarations_that_a_start_does_not_put_into_effect_are_named(caplog, change):
+    """They are not part of what determines the state, so the file is not another program."""
+    stored = stored_text(check_text(DECLARED))
+    history = ((-1, stored),)
+    check_file(history, history[-1], check_text("% a comment\n" + DECLARED), "a.dl")
+    assert not caplog.records
+    check_file(history, history[-1], check_text(OTHER_DECLARATIONS[change]), "a.dl")
+    (record,) = caplog.records
+    assert change in record.getMessage().replace("`", "")
+    assert "rules replace FILE" in record.getMessage()
 
 
 @pytest.mark.parametrize("number", ["format", "semantics"])
