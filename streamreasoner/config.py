@@ -352,7 +352,7 @@ def load(path: Path, environment: Mapping[str, str] | None = None) -> Config:
         ConfigError: The file cannot be read or is not valid.
     """
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(
             f"Cannot read the configuration {path}: {error.strerror}. Name the file with --config."

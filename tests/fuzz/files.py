@@ -6,6 +6,7 @@ its content.
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 import re
@@ -14,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from fuzz.messages import table
 from fuzz.target import ACCEPTED
 from unit.io.test_message_formats import GOOD, LINE
@@ -21,7 +23,8 @@ from unit.io.test_message_formats import GOOD, LINE
 from streamreasoner.errors import DataError
 from streamreasoner.io.codec.decode import NO_LIMITS, Codec
 from streamreasoner.io.codec.from_files import Sending, messages_of
-from streamreasoner.io.files.documents import Reading, load
+from streamreasoner.io.files.documents import Reading, documents, load
+from streamreasoner.io.formats.reading.compression import SUFFIXES
 from streamreasoner.io.formats.reading.document import Document
 from streamreasoner.io.formats.registry import DOCUMENTS, MESSAGES, of_suffix, read_facts
 from streamreasoner.rdf.dictionary import Dictionary
@@ -33,7 +36,9 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.reading.format import Facts
 
 _SUFFIXES = tuple(suffix for each in DOCUMENTS for suffix in each.suffixes)
-_NAMES = tuple(f"edge{suffix}" for suffix in (*_SUFFIXES, ".jsonl", ".nt.gz", ".csv.xz"))
+_NAMES = tuple(
+    f"edge{suffix}" for suffix in (*_SUFFIXES, ".jsonl", ".nt.gz", ".csv.xz", ".ttl.bz2", ".nq.zst")
+)
 _HEADER = b"header:"
 _CHUNK = 7
 _UNLABELLED = re.compile("_:[a-f][0-9a-f]{20,}")
@@ -59,6 +64,8 @@ class Files:
             b"header:edge.csv\nfrom,to\n1,<http://e/a>\n",
             b'edge.csv\n1.5,"a ""b"""\r\n_:x,1e3\r\n',
             b"edge.nt.gz\n" + gzip.compress(LINE.encode()),
+            b"edge.ttl.bz2\n" + bz2.compress(LINE.encode()),
+            b"edge.nq.zst\n" + pa.compress(LINE.encode(), codec="zstd", asbytes=True),
             b"edge.csv.xz\n" + lzma.compress(b"1,2\n3,4\n"),
             b"edge.nt\n" + f"{LINE}\n{LINE[:-9]}\n{LINE}".encode(),
         ]
@@ -101,9 +108,11 @@ class Files:
             )
         )
         assert bad_lines or same(read, loaded), (read, loaded)
-        if path.suffix not in {".gz", ".xz"}:
+        if path.suffix not in SUFFIXES and not isinstance(loaded, str):
+            # The beginning of an ontology may tell another format than its name.
+            [(format_, named)] = documents(path)
             chunks = (content[at : at + _CHUNK] for at in range(0, len(content), _CHUNK))
-            document = Document(chunks, str(path), header=header)
+            document = Document(chunks, str(path), header=header, base=named.base_iri)
             again = outcome(
                 lambda: facts(dictionary := Dictionary(), read_facts(format_, document, dictionary))
             )

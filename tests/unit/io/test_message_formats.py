@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -848,3 +849,14 @@ def test_an_event_of_a_table_without_a_mapping_is_rejected():
     assert reason is Reason.NO_MAPPING
     assert "no mapping for the table 'public.halls'; add one to [input.map]" in detail
     assert detail.endswith('with table = "public.halls".')
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_every_reason_is_a_sentence(name):
+    """Of a message that is cut off anywhere: no reason is empty, or ends with nothing."""
+    value, headers, _ = GOOD[name]
+    value = value.encode() if isinstance(value, str) else value or b""
+    cut = [(value[:end], headers) for end in range(len(value))]
+    for _, _, detail in decoded(*cut)[1] if cut else ():
+        assert re.fullmatch(r"[A-Z\"'].*[^\s:.(,].*\.", detail, re.DOTALL), detail
+        assert not re.search(r"[:(,]\s*\.|\(\)|\.\.$|: *$|object at 0x", detail), detail

@@ -132,10 +132,11 @@ def values_of(fields: dict[str, object], mapping: RowMapping) -> Values:
 
 def missing_column(name: str, mapping: RowMapping, known: Iterable[str]) -> RejectedError:
     """The rejection of a row that lacks a column."""
+    names = ", ".join(each or "one without a name" for each in known)
     return RejectedError(
         Reason.MISSING_FIELD,
         f"The row has no column {name!r}, which input.map.{mapping.name} reads;"
-        f" it has {', '.join(known)[:200] or 'none'}.",
+        f" it has {names[:200] or 'none'}.",
     )
 
 
