@@ -9,31 +9,29 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape, quoteattr
 
 from streamreasoner.errors import QueryError
 from streamreasoner.lang.constants import bare
 from streamreasoner.query.facts import decode_rows
-from streamreasoner.rdf.terms import TermKind, parse
-from streamreasoner.rdf.vocabulary import XSD_STRING
+from streamreasoner.rdf.terms import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from streamreasoner.query.sparql.answers import Solutions
-    from streamreasoner.rdf.terms import Term
 
 _SPARQL = 'xmlns="http://www.w3.org/2005/sparql-results#"'
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_KINDS = {TermKind.IRI: "uri", TermKind.BLANK_NODE: "bnode", TermKind.LITERAL: "literal"}
+_MARKUP = re.compile("[&<>\r]")
 
 
 def to_json(answer: Solutions) -> str:
     """Query Results JSON."""
-    names = [json.dumps(name, ensure_ascii=False) for name in answer.variables]
+    names = [encode_basestring(name) for name in answer.variables]
     rows = (
         ",".join(f"{name}:{cell}" for name, cell in zip(names, row, strict=True) if cell)
         for row in decode_rows(answer.ids, answer.terms, _optional(_json))
@@ -94,38 +92,47 @@ def _optional(write: Callable[[str], str]) -> Callable[[str | None], str]:
     return lambda term: "" if term is None else write(term)
 
 
-def _json(text: str) -> str:
-    term = parse(text)
-    fields = {"type": _KINDS[term.kind], "value": term.value}
-    if term.language is not None:
-        fields["xml:lang"] = term.language
-    elif (datatype := _datatype(term)) is not None:
-        fields["datatype"] = datatype
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+def _json(term: str) -> str:
+    kind, value, language, datatype = _parts(term)
+    more = ""
+    if language:
+        more = f',"xml:lang":"{language}"'
+    elif datatype:
+        more = f',"datatype":{encode_basestring(datatype)}'
+    return f'{{"type":"{kind}","value":{encode_basestring(value)}{more}}}'
 
 
-def _xml(text: str) -> str:
-    term = parse(text)
-    if (wrong := _NOT_XML.search(term.value)) is not None:
+def _xml(term: str) -> str:
+    kind, value, language, datatype = _parts(term)
+    if (wrong := _NOT_XML.search(value)) is not None:
         raise QueryError(
             f"The answer has the character U+{ord(wrong[0]):04X}, which XML 1.0 cannot have. "
             "Choose one of the formats json, csv and tsv."
         )
-    kind = _KINDS[term.kind]
     attribute = ""
-    if term.language is not None:
-        attribute = f" xml:lang={quoteattr(term.language)}"
-    elif (datatype := _datatype(term)) is not None:
+    if language:
+        attribute = f' xml:lang="{language}"'
+    elif datatype:
         attribute = f" datatype={quoteattr(datatype)}"
-    # Readers of XML make a line feed of a carriage return that is not a reference.
-    content = escape(term.value, {"\r": "&#xD;"})
-    return f"<{kind}{attribute}>{content}</{kind}>"
+    if _MARKUP.search(value) is not None:
+        # Readers of XML make a line feed of a carriage return that is not a reference.
+        value = escape(value, {"\r": "&#xD;"})
+    return f"<{kind}{attribute}>{value}</{kind}>"
 
 
-def _csv(text: str) -> str:
-    term = parse(text)
-    return f"_:{term.value}" if term.kind is TermKind.BLANK_NODE else term.value
+def _csv(term: str) -> str:
+    kind, value, _, _ = _parts(term)
+    return f"_:{value}" if kind == "bnode" else value
 
 
-def _datatype(term: Term) -> str | None:
-    return None if term.datatype == XSD_STRING else term.datatype
+def _parts(term: str) -> tuple[str, str, str, str]:
+    """The kind, value, language and datatype of a canonical term, which needs no validation."""
+    if term.startswith("<"):
+        return "uri", term[1:-1], "", ""
+    if term.startswith("_"):
+        return "bnode", term[2:], "", ""
+    end = term.rindex('"')
+    value, rest = term[1:end], term[end + 1 :]
+    if "\\" in value:
+        value = parse(term[: end + 1]).value
+    return "literal", value, rest[1:] if rest.startswith("@") else "", rest[3:-1]
