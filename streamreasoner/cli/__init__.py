@@ -7,6 +7,7 @@ of a shell are quick. The command imports what it calls when it is invoked.
 from __future__ import annotations
 
 import errno
+import io
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,8 +81,16 @@ def _options(
     """Keep the consequences of a rule program up to date over a stream of RDF triple diffs."""
 
 
+def _write_utf8() -> None:
+    """Read and write UTF-8, as the formats have it, whatever the locale says."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
+            stream.reconfigure(encoding="utf-8")
+
+
 def main() -> None:
     """Run the command line; the exit code reports success or failure."""
+    _write_utf8()
     try:
         with interrupts_return():
             app()

@@ -80,12 +80,19 @@ def run_prompt(
         _print(_execute(session, text), prompt.output)
 
 
-def history_file() -> Path:
-    """Path of the command history, in the user's state directory (XDG Base Directory, 0.8)."""
-    state = os.environ.get("XDG_STATE_HOME", "")
+def history_file() -> Path | None:
+    """Path of the command history, in the user's state directory (XDG Base Directory, 0.8).
+
+    None for a user without a home directory.
+    """
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
     # The specification says to ignore a relative path.
-    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
-    return base / "streamreasoner" / "shell_history"
+    if not state.is_absolute():
+        try:
+            state = Path.home() / ".local" / "state"
+        except RuntimeError:
+            return None
+    return state / "streamreasoner" / "shell_history"
 
 
 class _ShellCompleter(Completer):

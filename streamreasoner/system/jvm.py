@@ -107,10 +107,22 @@ class ProcessGroup:
 
 
 def cache_directory() -> Path:
-    """This program's cache directory; it may not exist yet."""
+    """This program's cache directory; it may not exist yet.
+
+    Raises:
+        EnvironmentSetupError: None is set, and the user has no home directory.
+    """
     if chosen := os.environ.get(CACHE_VARIABLE):
         return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "streamreasoner"
+    if chosen := os.environ.get("XDG_CACHE_HOME"):
+        return Path(chosen, "streamreasoner")
+    try:
+        return Path.home() / ".cache" / "streamreasoner"
+    except RuntimeError:
+        raise EnvironmentSetupError(
+            f"This user has no home directory for the cache. Set {CACHE_VARIABLE} to a writable "
+            "directory, or HOME."
+        ) from None
 
 
 def ivy_settings() -> Path:

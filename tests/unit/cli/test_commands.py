@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -105,3 +109,19 @@ def test_all_commands_with_a_configuration_have_the_same_default(tmp_path, monke
     for name in ("run", "topics create", "rules show", "consume", "state", "migrate"):
         with pytest.raises(StreamReasonerError, match=r"streamreasoner\.toml.*with --config"):
             CliRunner().invoke(cli.app, name.split(), catch_exceptions=False)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_text_is_utf8_whatever_the_locale_says(tmp_path, encoding):
+    """What is printed and read has characters of every language."""
+    program = tmp_path / "rules.dl"
+    program.write_text('p("\N{GREEK SMALL LETTER ALPHA}") .\n', encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-m", "streamreasoner", "explain-plan", program],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert "\N{GREEK SMALL LETTER ALPHA}" in run.stdout.decode()

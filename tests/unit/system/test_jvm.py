@@ -7,6 +7,7 @@ import os
 import pytest
 
 from streamreasoner.errors import EnvironmentSetupError
+from streamreasoner.shell.prompt import history_file
 from streamreasoner.system import jvm
 
 
@@ -94,6 +95,16 @@ def test_a_cache_that_cannot_be_written_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv(jvm.CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
     with pytest.raises(EnvironmentSetupError, match=jvm.CACHE_VARIABLE):
         jvm.ivy_settings()
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch):
+    """A container may run as a user that the system does not know; the shell works without one."""
+    for variable in ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", jvm.CACHE_VARIABLE):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: (1 << 31) - 5)
+    with pytest.raises(EnvironmentSetupError, match="Set STREAMREASONER_CACHE_DIR to a writable"):
+        jvm.cache_directory()
+    assert history_file() is None
 
 
 def test_closing_a_process_group_kills_its_members(tmp_path):
