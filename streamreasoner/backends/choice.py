@@ -68,6 +68,9 @@ class Limit:
         fits = needed.fits(self.value, _RETURN_BELOW if in_spark and may_move else 1)
         is_risky = not fits and not may_move
         kind = BackendKind.COLUMNAR if fits or is_risky else BackendKind.SPARK
+        if not facts and not terms:
+            _log.info("Using the %s backend, for an empty state.", kind.value)
+            return kind
         _log.log(
             logging.WARNING if is_risky else logging.INFO,
             "Using the %s backend: in memory the state of %d facts and %d terms would take about "

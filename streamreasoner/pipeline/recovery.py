@@ -283,6 +283,13 @@ def _stored(tables: Tables) -> int:
 
 
 def _disagree(published: int, tables: Tables, checkpoint: Checkpoint) -> StateError:
+    if max(checkpoint.planned, checkpoint.committed, _stored(tables)) < 0:
+        return StateError(
+            "The state and the progress topic do not belong together: the state is empty "
+            f"({tables.completing_table}), and this pipeline.app_id has published batch "
+            f"{published}. The state was deleted, or state.directory is another one than before. "
+            f"Restore it. Or: {_NEW_OUTPUT}"
+        )
     return StateError(
         f"Checkpoint, tables and progress topic do not belong together: Spark has planned "
         f"batch {_batch(checkpoint.planned)} and committed {_batch(checkpoint.committed)} "

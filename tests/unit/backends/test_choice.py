@@ -92,3 +92,12 @@ def test_a_query_ends_when_the_state_has_grown(size, records, text, ids, stops):
     monitor.batch_finished(0, 1.0)
     assert len(stopped) == stops
     assert monitor.exceeded == bool(stops)
+
+
+def test_an_empty_state_has_no_sizes(caplog):
+    """A first start says where the state will be, and not what nothing takes."""
+    caplog.set_level("INFO")
+    assert Limit(0).choose(0, 0, in_spark=False, may_move=True) is BackendKind.COLUMNAR
+    assert [each.getMessage() for each in caplog.records] == [
+        "Using the columnar backend, for an empty state."
+    ]

@@ -177,6 +177,14 @@ def test_the_marker_names_the_program_in_effect(tmp_path, changed, published, fi
             resume(marker(2, published), tables, spark)
 
 
+def test_a_state_that_was_deleted_is_named(tmp_path):
+    """The message says what happened, and what another start needs."""
+    spark = checkpoint(tmp_path, -1, -1)
+    pattern = r"state is empty.*published batch 7\. The state was deleted.*kafka\.output_topic"
+    with pytest.raises(StateError, match=pattern):
+        check(marker(7), StoredTables(-1), spark)
+
+
 def test_a_replay_starts_with_the_program_before_it(tmp_path):
     """A change by the replayed epoch is not in effect yet; an earlier one is."""
     programs = ((-1, PROGRAM), (1, OTHER), (3, PROGRAM))
