@@ -227,21 +227,32 @@ class Classes:
             ]
         )
         self.memberships.extend(members)
-        for stratum in range(queries.strata):
-            plans = driven.get(stratum, ())
+        counters: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for stratum, *counter in applying(self._counted):
+            counters[stratum].append((counter[0], counter[1]))
+        following = 0
+        for stratum in sorted({*driven, *counters}):
+            self._without_plans(stratum - following)
+            following = stratum + 1
+            plans, counted = driven.get(stratum, ()), counters.get(stratum, ())
             # The argument that most plans share their matches by.
             key = max(keys[stratum], key=keys[stratum].__getitem__, default=0)
             self.dispatch.extend((len(self.dispatched), len(plans), key))
             self.dispatched.extend(plans)
-            counters = [each[1:] for each in applying(self._counted) if each[0] == stratum]
-            self.counting.extend((len(self.counted) // 2, len(counters)))
-            self.counted.extend(chain.from_iterable(counters))
+            self.counting.extend((len(self.counted) // 2, len(counted)))
+            self.counted.extend(chain.from_iterable(counted))
+        self._without_plans(queries.strata - following)
         if len(self.rows) > layout.CLASS_BITS:
             raise ProgramError(
                 f"The program's constants distinguish more than {layout.CLASS_BITS:,} classes of"
                 " facts. Move constants from rules into facts that the rules join with."
             )
         return len(self.rows) - 1
+
+    def _without_plans(self, strata: int) -> None:
+        """Add strata in which a class drives no plan, which are most if there are many."""
+        self.dispatch.extend([len(self.dispatched), 0, 0] * strata)
+        self.counting.extend([len(self.counted) // 2, 0] * strata)
 
 
 def _by_predicate(rows: Sequence[tuple[str, Constants, _T]]) -> _ByPredicate[_T]:
