@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 40
 _LISTED = 6
+_SIMILAR = 0.7
 _FOUND = re.compile(r"[?$]?[\w:.\-]*\w|&&|\|\||[<>!=]=|\^\^|<<|\{\||\S", re.DOTALL)
 _ILLEGAL = re.compile(r"[^<>\"{}|^`\\\x00-\x20]*")
 _PAIRS = ("==", "{|")  # of which the grammar takes the first character
@@ -212,4 +214,9 @@ def _hint(text: str, start: int, expected: AbstractSet[str]) -> str | None:
         (_REPEATED.match(rest) is not None, "write out the steps: `ex:p/ex:p?` for `ex:p{1,2}`"),
         ("." in expected and "PREFIXED" not in expected, "separate triples with a dot"),
     )
-    return next((words for holds, words in matches if holds), None)
+    hint = next((words for holds, words in matches if holds), None)
+    if hint is not None or name is None:
+        return hint
+    known = expected - _TOKENS.keys() - _LEFT_OUT - {"NAME", "TYPE"}
+    close = get_close_matches(name[0], known, 1, _SIMILAR)
+    return f"did you mean {close[0]}?" if close else None

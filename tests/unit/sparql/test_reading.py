@@ -244,6 +244,9 @@ REFUSED = {
     "ASK { ?s ?p <urn:a": ("<urn:a", "no closing `>`", ""),
     "ASK { ?s ?p <a> }": ("<a>", "relative, without a base", "BASE"),
     "ASK { ?s :p ?o }": (":p", "prefix `:` is not declared", "PREFIX"),
+    "PREIFX ex: <urn:a> ASK {}": ("PREIFX", "not SPARQL", "did you mean PREFIX?"),
+    "selec ?x {}": ("selec", "expected a query", "did you mean SELECT?"),
+    "ASK { ?s name ?o }": ("name", "expected a predicate", ""),
     "PREFIX ex <urn:a> ASK {}": ("ex", "expected a prefix", ""),
     "@prefix ex: <urn:a> . ASK {}": ("@prefix", "not SPARQL", "PREFIX ex:"),
     "SELECT ?a, ?b {}": (",", "not SPARQL", "no commas"),
@@ -312,6 +315,7 @@ def test_mistakes_are_named_at_their_place(text):
     assert (found, diagnostic.message) == (place, diagnostic.message)
     assert message in diagnostic.message
     assert hint in (diagnostic.help or "")
+    assert "mean NAME" not in (diagnostic.help or "")
 
 
 PATTERNS = {
