@@ -28,7 +28,7 @@ from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING, CONDITIONS, SEARCHES, VALUES
 from streamreasoner.sparql.regex_flags import FLAGS, flagged, flagged_replacement
 from streamreasoner.sparql.rules.bodies import Body, names_of
-from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, is_erroneous, number
+from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, is_erroneous
 from streamreasoner.values.functions.terms import (
     effective_boolean,
     is_boolean,
@@ -120,7 +120,7 @@ class Conditions:
                     for way in self._effective(value, wanted=wanted)
                 ]
 
-    def values(  # noqa: C901, PLR0911 - one for each kind of expression
+    def values(  # noqa: C901, PLR0911, PLR0912 - one for each kind of expression
         self, expression: Expression, body: Body
     ) -> Cases:
         """The values of an expression, each with the literals that hold where it has this one."""
@@ -146,9 +146,14 @@ class Conditions:
                         self.values(left, body), self.values(right, body)
                     )
                 ]
-            case Apply("negate" | "plus" as operator, (inner,)):
+            case Apply("negate", (inner,)):
                 return [
-                    (given, _signed(operator, value, expression.span))
+                    (given, _negated(value, expression.span))
+                    for given, value in self.values(inner, body)
+                ]
+            case Apply("plus", (inner,)):
+                return [
+                    ((*given, Call("is_number", (value,), expression.span)), value)
                     for given, value in self.values(inner, body)
                 ]
             case Apply("BNODE", ()):
@@ -440,9 +445,7 @@ def _is(left: Value, right: Value) -> Comparison:
     return Comparison(left, "=", right, right.span)
 
 
-def _signed(operator: str, value: Value, span: Span) -> Value:
-    if operator == "plus":
-        return BinaryOperation("+", number(0), value, span)
+def _negated(value: Value, span: Span) -> Value:
     folded = negative(value, span) if isinstance(value, Constant) else None
     return folded or UnaryMinus(value, span)
 
