@@ -187,14 +187,13 @@ def check_aggregation(step, steps, world):
     """Aggregating all matches of the group gives the fact; the matches shown are among them."""
     why, fact = step.why, key(step.fact)
     shape = tuple(
-        (each.function, each.distinct) if isinstance(each, Aggregate) else None
+        each.operation if isinstance(each, Aggregate) else None
         for each in why.matches[0].rule.head.arguments
     )
     rows = []
     for rule in world.checked.rules:
         own = tuple(
-            (each.function, each.distinct) if isinstance(each, Aggregate) else None
-            for each in rule.head.arguments
+            each.operation if isinstance(each, Aggregate) else None for each in rule.head.arguments
         )
         if rule.head.predicate == fact[0] and own == shape:
             rows += [
@@ -204,13 +203,15 @@ def check_aggregation(step, steps, world):
             ]
     functions = [each for each in shape if each]
     contributing = len(rows)
-    if functions == [("count", True)]:
+    position = next(at for at, each in enumerate(shape) if each)
+    if functions == ["count distinct"]:
         contributing = len(set(rows))
-    elif functions in ([("sum", False)], [("avg", False)]):
-        position = next(at for at, each in enumerate(shape) if each)
+    elif len(functions) == 1 and functions[0].startswith(("lowest", "highest")):
+        contributing = sum(row[position] == fact[1][position] for row in rows)
+    elif functions in (["sum"], ["avg"]):
         contributing = sum(oracle.terms.number(row[position]) is not None for row in rows)
 
-    assert list(reduced(shape, rows)) == [fact[1]]
+    assert fact[1] in list(reduced(shape, rows))
     assert why.total == contributing
     assert len(why.matches) == min(contributing, EVERYTHING.matches)
     for match, times in Counter(why.matches).items():
@@ -435,8 +436,7 @@ def in_order(rules):
     groups = {}
     for index, rule in enumerate(rules):
         shape = tuple(
-            (each.function, each.distinct) if isinstance(each, Aggregate) else None
-            for each in rule.head.arguments
+            each.operation if isinstance(each, Aggregate) else None for each in rule.head.arguments
         )
         together = any(shape) and not is_lattice(rule.head)
         groups.setdefault((rule.head.predicate, shape) if together else index, []).append(rule)

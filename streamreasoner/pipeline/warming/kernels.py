@@ -25,7 +25,7 @@ from streamreasoner.backends.columnar.kernels.records import (
 from streamreasoner.backends.columnar.kernels.settling import reduce, settle
 from streamreasoner.io.formats.reading.json.kernels import messages
 from streamreasoner.native.compile import is_cached
-from streamreasoner.rdf.kernels import hash_table, line_scanner, term_columns
+from streamreasoner.rdf.kernels import distinct_rows, hash_table, line_scanner, term_columns
 from streamreasoner.values.kernels import comparing, integers
 
 if TYPE_CHECKING:
@@ -53,6 +53,12 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (term_columns.copy_terms, (_TABLE, _LONGS, _LONGS, _NUMBER)),
     (term_columns.first_bytes, (_TABLE, _LONGS, _TEXT)),
     (hash_table.rehash, (_SLOTS, _SLOTS)),
+    (distinct_rows.hash_rows, (_INT_ROWS, _NUMBER, _SLOTS)),
+    (
+        distinct_rows.add_rows,
+        (_INT_ROWS, _SLOTS, _INT_ROWS, _NUMBER, _SLOTS, _NUMBER, _FLAGS),
+    ),
+    (distinct_rows.move_slots, (_SLOTS, _SLOTS)),
     (
         messages.scan,
         (_TABLE, _NUMBER, _LONGS, _LONGS, _NUMBER, _LONG_ROWS, _LONG_ROWS, _LONG_ROWS, _FLAGS),
@@ -95,6 +101,7 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (journal.finish_restore, (_TABLE, _VALUES)),
     (counter.recount, (_TABLE,)),
     (reduce.reduce, (_TABLE, _VALUES, _NUMBER)),
+    (reduce.read_members, (_TABLE, _NUMBER, _NUMBER, _INTS, _LONGS)),
     (reduce.retract_results, (_TABLE, _NUMBER)),
     (reduce.rebuild_groups, (_TABLE, _VALUES, _NUMBER)),
     (relocate.detach, (_TABLE, _TABLE)),
