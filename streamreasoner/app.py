@@ -160,6 +160,8 @@ def pipeline(
     stop = Stop() if stop is None else stop
     stop.starting()
     with ExitStack() as stack:
+        program, topics, schemas, lock = _checked(config, stack)
+        stop.check()
         # Only the server of facts shows what the last epochs did.
         recent = (Profile(), Rejections()) if config.server.facts else None
         metrics = _metrics(config, stack, recent)
@@ -170,8 +172,6 @@ def pipeline(
             observer,
         )
         watcher = Observers(*(each for each in observers if each is not None))
-        program, topics, schemas, lock = _checked(config, stack)
-        stop.check()
         # Starting Spark, restoring the state and compiling kernels each take seconds: run them
         # in parallel.
         place = _place(config)
