@@ -45,6 +45,7 @@ d(?x, min(?x)) :- e(?x, _) .
 d(?y, min(?l + 1)) :- d(?x, ?l), e(?x, ?y) .
 n(?x, count(?y)) :- e(?x, ?y) .
 all(?x, max(concat(str(?y), "x"))) :- e(?x, ?y) .
+list(?x, group_concat(str(?y), " ")) :- e(?x, ?y) .
 leaf(?y) :- e(_, ?y), not e(?y, _) .
 t(?x, ?z) :- e(?x, ?y), e(?y, ?z), e(?x, ?z), ?x < ?z, ?y + 1 >= ?x .
 gone(?x) :- lives(?x), ?x = ?x .
@@ -174,6 +175,13 @@ def run_epochs(kind):
     Reasoner(program, store=columnar(reasoner.dictionary, kind)).engine.restore(rows, before=9)
 
 
+def run_file(folder):
+    """A file that has a triple twice, and more triples than the first slots."""
+    path = folder / "facts.nt"
+    path.write_text("".join(f"<a:{n % 9000}> <a:y> <a:z> .\n" for n in range(9001)))
+    Reasoner(check_text("q(?s) :- [?s, _, _] .")).load(path)
+
+
 def run_messages():
     """Messages in JSON and in lines, with keys and without."""
     sources = InputSources(("in",), ("one",))
@@ -204,7 +212,7 @@ def run_messages():
     reasoner.query("SELECT ?s { ?s <a:y> ?o }")
 
 
-def test_epochs_of_all_kinds_call_what_is_prepared(seen, monkeypatch):
+def test_epochs_of_all_kinds_call_what_is_prepared(seen, monkeypatch, tmp_path):
     """One thread and two, evaluated anew, logged, cyclic, of many sources: no type is new."""
     monkeypatch.setattr(parallel.Threads, "allowed", lambda: True)
     for kind in (ColumnarBackend, Shared):
@@ -217,6 +225,7 @@ def test_epochs_of_all_kinds_call_what_is_prepared(seen, monkeypatch):
     monkeypatch.setattr(cost_model, "LEAST", 0)
     run_epochs(Anew)
     run_messages()
+    run_file(tmp_path)
     new = {kernel: types - PREPARED[kernel] for kernel, types in seen.items()}
     assert {kernel.py_func.__name__: types for kernel, types in new.items() if types} == {}
     missed = {
