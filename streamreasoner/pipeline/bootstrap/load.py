@@ -83,7 +83,8 @@ def read_sources(
     digests, facts = pieces.write(blocks, request.facts_per_epoch, max_term_bytes)
     if not facts:
         pieces.delete()
-        raise DataError(f"{', '.join(map(str, paths))}: there is no fact to load.")
+        named = ", ".join(map(str, paths)) or "The files"
+        raise DataError(f"{named}: there is no fact to load.")
     return digests, facts
 
 

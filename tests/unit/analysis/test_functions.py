@@ -17,6 +17,7 @@ from streamreasoner.values.builtins import (
 
 COUNTS = (1, 2, 3, 4)
 MOST = ", ".join(["?x"] * MAX_ARGUMENTS)
+PARAMETERS = {"group_concat": '", "', "lowest": "3", "highest": "3"}
 ALLOWED = {
     "p({}) :- e(?x) .": (FUNCTIONS, AGGREGATES),
     "p(abs({})) :- e(?x) .": (FUNCTIONS,),
@@ -48,7 +49,10 @@ def test_a_builtin_is_reported_where_it_is_not_allowed(place):
             catalogue = AGGREGATES if aggregate else FUNCTIONS if name in FUNCTIONS else TESTS
             # A name that is no test is a predicate there.
             if catalogue is TESTS or TESTS not in ALLOWED[place]:
-                rules.append(place.format(f"{name}({', '.join(['?x'] * count)})"))
+                # What an aggregate is told besides its values is a constant.
+                more = PARAMETERS.get(name, "?x")
+                arguments = ["?x", *[more] * (count - 1)] if aggregate else ["?x"] * count
+                rules.append(place.format(f"{name}({', '.join(arguments)})"))
                 allowed = catalogue in ALLOWED[place]
                 expected.append(allowed and catalogue[name].accepts(count))
 

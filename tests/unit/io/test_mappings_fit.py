@@ -39,7 +39,7 @@ def test_a_mapping_that_fits():
         (("new", "a"), "the program has no predicate 'new'; the predicates are edge/2"),
         (
             ("quad", IRI, IRI, IRI, IRI),
-            "the program has no predicate 'quad'; the predicates are edge/2",
+            "the program has no predicate 'quad'; say how graphs count for rules about triples",
         ),
         (("triple", "id", IRI, IRI), "args[0], the subject of a triple, must be an IRI or a bl"),
         (("triple", IRI, TEXT, IRI), "args[1], the predicate of a triple, must be an IRI"),
