@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.lang.ast import GraphMode
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -55,6 +53,14 @@ class Read(StrEnum):
     RDF_XML = "rdf-xml"
 
 
+class Graphs(StrEnum):
+    """How the quads of named graphs count for rules about triples."""
+
+    DEFAULT = "default"
+    UNION = "union"
+    EACH = "each"
+
+
 Rules = Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")]
 Facts = Annotated[
     list[Path],
@@ -87,7 +93,7 @@ All = Annotated[
     typer.Option("--all", help="Include the facts of predicates that are declared with @hidden."),
 ]
 GraphsOption = Annotated[
-    GraphMode | None,
+    Graphs | None,
     typer.Option(
         "--graphs",
         help="How the quads of named graphs count for rules about triples: not at all (default), as"

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.rdf.vocabulary import (
     XSD_DATE,
@@ -43,6 +41,8 @@ def to_float(term: str) -> str | None:
 
 def float_term(number: float) -> str:
     """The canonical xsd:float that is nearest to a number."""
+    import numpy as np  # noqa: PLC0415 - programs are read without it
+
     with np.errstate(over="ignore"):
         single = np.float32(number)
     if np.isfinite(single):
@@ -111,6 +111,8 @@ def _text_of_number(parsed: ValuedLiteral) -> str | None:
         return None if found is None else canonical(found.lexical)
     number = parsed.value.double
     if number == 0 or _PLAIN_FROM <= abs(number) < _PLAIN_TO:
+        import numpy as np  # noqa: PLC0415 - as above
+
         single = np.float32 if parsed.datatype == XSD_FLOAT else np.float64
         return canonical(np.format_float_positional(single(number), unique=True, trim="-"))
     term = float_term(number) if parsed.datatype == XSD_FLOAT else to_ntriples(number)
