@@ -46,7 +46,7 @@ def is_valid(iri):
 OF_IRIS = [each for each in f"{ODD.replace('#', '')}a/?'()*;,&=+$!~" if is_valid(f"<u:{each}>")]
 # Two valid parts may not be valid together: `//::` is an authority with a wrong port.
 IRIS = st.text(st.sampled_from(OF_IRIS), max_size=4).map("<u:{}#f>".format).filter(is_valid)
-RESOURCES = IRIS | st.sampled_from(["_:b", "_:0.x-·", "_:é:_"])
+RESOURCES = IRIS | st.sampled_from(["_:b", "_:0.x-·", "_:é_"])
 LITERALS = st.one_of(
     TEXT.map(lambda text: str(Term(TermKind.LITERAL, text, datatype=f"{XSD}string"))),
     TEXT.map(lambda text: str(Term(TermKind.LITERAL, text, datatype=f"{XSD}integer"))),
