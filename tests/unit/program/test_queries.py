@@ -111,7 +111,7 @@ def test_a_name_is_given_once():
 def test_a_mistake_has_its_place():
     """In the text that was given."""
     with pytest.raises(ProgramError, match=r"query late>:1:\d+: SR261 "):
-        Reasoner(check_text(RULES)).add_query("late", "SELECT * { ?x ?p ?y } LIMIT 1")
+        Reasoner(check_text(RULES)).add_query("late", "SELECT * { SERVICE <urn:s> { ?x ?p ?y } }")
 
 
 def test_names_of_variables_that_rules_do_not_have_are_replaced():
