@@ -38,7 +38,7 @@ def term(expression, bindings):  # noqa: PLR0911
             return None if truth is None else term(then if truth else otherwise, bindings)
         case Call(function, arguments):
             return call(function, [term(argument, bindings) for argument in arguments])
-        case Aggregate(_, (operand,)):
+        case Aggregate(_, (operand, *_)):
             return term(operand, bindings)
 
 
