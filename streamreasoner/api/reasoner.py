@@ -49,6 +49,7 @@ from streamreasoner.io.files.documents import (
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE, Constant
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.program_plan import NO_SOURCES
+from streamreasoner.program.checked import CheckedProgram
 from streamreasoner.program.edit import with_query, with_rules, without_query, without_rules
 from streamreasoner.program.load import load_program
 from streamreasoner.program.text import common_prefixes
@@ -72,7 +73,6 @@ if TYPE_CHECKING:
     from streamreasoner.explain import Explanation, Limits
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.program_plan import InputSources, ProgramPlan, Stated
-    from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.query.sparql.facts import FactsOfEpoch
     from streamreasoner.query.sparql.limits import QueryLimits
     from streamreasoner.rdf.dictionary import TermDictionary
@@ -139,6 +139,11 @@ class Reasoner:
         sources: InputSources = NO_SOURCES,
         known_constraints: frozenset[str] = frozenset(),
     ) -> None:
+        if not isinstance(program, CheckedProgram):
+            raise TypeError(
+                f"A Reasoner takes a checked program, not {type(program).__name__}. "
+                "Use Reasoner.from_rules for a text, a file or a ruleset."
+            )
         self._turn = Turn()
         self._sources = sources
         plan = lower(program).with_sources(sources, known)

@@ -35,6 +35,10 @@ def load_program(rules: str | Path, graphs: str | None = None) -> CheckedProgram
     Raises:
         ProgramError: The rules have mistakes, or there is no such file or ruleset.
     """
+    if not isinstance(rules, str | Path):
+        raise ProgramError(
+            f"Rules are a text, a path or the name of a ruleset, not {type(rules).__name__}."
+        )
     if graphs is None:
         return _load(rules)
     if graphs not in [*GraphMode]:

@@ -27,6 +27,7 @@ top(?x) :-
     node(?x), ?n = count() { edge(?x, _) },
     ?n = max(?k) { node(?z), ?k = count() { edge(?z, _) } } .
 below(?x, ?i) :- node(?x), ?n = count() { edge(?x, _) }, ?i = range(0, 5), ?i < ?n .
+even(?z, ?n) :- ?z = 0, ?n = count() { node(?y), ?y % 2 = ?z } .
 either(?x, ?n) :- node(?x), (?n = count() { edge(?x, _) }, ?n > 1 | ?n = count() { edge(_, ?x) }) .
 """
 PROGRAM = check_text(RULES)
@@ -56,6 +57,7 @@ def expected(nodes, edges):
         "all": {(sum(x * y for x, y in edges), sum(x == y for x, y in edges))},
         "rank": {(x, 1 + sum(y > x for y in nodes)) for x in nodes},
         "far": {(x, max(two[x])) for x in nodes if two[x]},
+        "even": {(0, sum(y % 2 == 0 for y in nodes))},
         "busy": {(x,) for x in nodes if len(out[x]) != len(into[x])},
         "top": {(x,) for x in nodes if len(out[x]) == most},
         "below": {(x, i) for x in nodes for i in range(len(out[x]))},

@@ -71,13 +71,16 @@ def _expanded(rules: Iterable[ast.Rule], made: _Made) -> Iterable[ast.Rule]:
         if mistakes := (*ranges.diagnostics, *nested.diagnostics):
             made.diagnostics += mistakes
             continue
-        helpers = [*nested.helpers, *(_fact(each) for each in ranges.facts)]
-        if _lacks_an_atom(plain):
-            true = ast.Atom(TRUE, (), rule.span)
-            plain = replace(plain, body=(true, *plain.body))
-            helpers.append(_fact(true))
-        yield plain
-        for helper in helpers:
+        facts = [_fact(each) for each in ranges.facts]
+        true = ast.Atom(TRUE, (), rule.span)
+        complete = [
+            replace(each, body=(true, *each.body)) if _lacks_an_atom(each) else each
+            for each in (plain, *nested.helpers)
+        ]
+        if complete != [plain, *nested.helpers]:
+            facts.append(_fact(true))
+        yield complete[0]
+        for helper in (*complete[1:], *facts):
             if helper not in made.rules:
                 made.rules[helper] = None
                 yield helper

@@ -150,6 +150,10 @@ def test_mistakes_are_named():
         reasoner.facts("road")
     with pytest.raises(ProgramError, match="SR"):
         Reasoner.from_rules("path(?x, ?y) :- edge(?x).")
+    with pytest.raises(ProgramError, match="path or the name of a ruleset, not int"):
+        Reasoner.from_rules(3)
+    with pytest.raises(TypeError, match=r"not str\. Use Reasoner\.from_rules"):
+        Reasoner(PATHS)
     assert reasoner.facts("edge") == []
 
 
