@@ -24,6 +24,7 @@ from conformance import documents, entailment, queries, shapes, updates
 from conformance.outcome import OURS, Verdict, outcome
 from conformance.reasons import read_reasons, reason_of
 from conformance.report import Results, document, table
+from streamreasoner.pipeline.warming.kernels import compile_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,6 +59,8 @@ def main() -> int:
     options = arguments.parse_args()
     # Peers log literals without a valid form, of which the suites have many.
     logging.getLogger("rdflib").setLevel(logging.CRITICAL)
+    # A case has a limit of time, which is not for compiling.
+    compile_all(shared=True)
     with ExitStack() as stack:
         roots = [options.directory, *_unpacked(options.directory, stack)]
         results = _run(list(_cases(roots)), options.only, options.system)
