@@ -18,7 +18,6 @@ import msgspec
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.reading.json.objects import read_object, wrong_type
 from streamreasoner.io.formats.rejected import Reason, RejectedError
-from streamreasoner.rdf.terms import holds_nul
 
 # `<name>` is reserved for rulesets among the texts of a program.
 _SOURCE = r"^[^<>\x00-\x1f]*$"
@@ -84,8 +83,6 @@ def read_control(value: bytes) -> ControlMessage | Tick:
             return _decode_tick(value)
         except msgspec.MsgspecError:
             raise _bad_tick(fields) from None
-    if holds_nul(message.rules):
-        raise RejectedError(Reason.NUL, "The rules contain the character NUL.")
     return message
 
 

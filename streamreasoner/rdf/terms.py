@@ -61,8 +61,6 @@ _SHOWN_CHARACTERS = 100
 _WORD = re.compile(r"[\w .,-]+")
 _TRIPLE_TERM = "a triple term is of RDF 1.2, and RDF 1.1 is read"
 _DIRECTION = re.compile(r"--[a-zA-Z]+\Z")
-# NUL as an N-Triples escape: after a backslash that is not escaped itself.
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u0000|U00000000)")
 _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 
@@ -101,11 +99,6 @@ class Term:
         if self.language is not None:
             return f"{text}@{self.language}"
         return text if self.datatype == XSD_STRING else f"{text}^^<{self.datatype}>"
-
-
-def holds_nul(text: str) -> bool:
-    """Whether a text contains the character NUL, escaped or not."""
-    return "\0" in text or _NUL.search(text) is not None
 
 
 def quoted(text: str) -> str:

@@ -28,7 +28,6 @@ from streamreasoner.io.formats.reading.compression import SUFFIXES
 from streamreasoner.io.formats.reading.document import Document
 from streamreasoner.io.formats.registry import DOCUMENTS, MESSAGES, of_suffix, read_facts
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.terms import holds_nul
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,7 +98,7 @@ class Files:
                 dictionary := Dictionary(), load(path, dictionary, Reading(header=header))
             )
         )
-        assert same(refused_nul(loaded), sent), (loaded, sent)
+        assert same(loaded, sent), (loaded, sent)
         bad_lines: list[object] = []
         read = outcome(
             lambda: facts(
@@ -139,13 +138,6 @@ def same(one: Counter[object] | str, other: Counter[object] | str) -> bool:
     if isinstance(one, str) or isinstance(other, str):
         return isinstance(one, str) and isinstance(other, str)
     return unlabelled(one) == unlabelled(other)
-
-
-def refused_nul(found: Counter[object] | str) -> Counter[object] | str:
-    """Facts with the character NUL may be loaded, but not be sent."""
-    if isinstance(found, str) or not any(holds_nul(term) for _, terms in found for term in terms):
-        return found
-    return "NUL"
 
 
 def unlabelled(found: Counter[object]) -> Counter[str]:

@@ -51,7 +51,7 @@ def expected(rows):
                 first = (encoded or b"").decode("utf-8", "replace").split(";")[0].strip().lower()
                 known = [each for each in registry.MESSAGES if first in each.content_types]
                 result = known[0] if known else Reason.CONTENT_TYPE
-        if not value:
+        if value is None:
             result = Reason.EMPTY_VALUE
         elif len(value) > MOST:
             result = Reason.OVERSIZED

@@ -32,8 +32,7 @@ from streamreasoner.io.formats.rejected import Reason, RejectedError, in_order
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
 from streamreasoner.plan.program_plan import NO_SOURCES
 from streamreasoner.program.unknown import unknown_text
-from streamreasoner.rdf.kernels.term_columns import mentions_nul
-from streamreasoner.rdf.terms import canonical, holds_nul
+from streamreasoner.rdf.terms import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -300,7 +299,6 @@ class Codec:
             for column in rows.args
         ]
         times = rows.ts.milliseconds(of_messages)
-        _check_nul(rows, terms, rejected)
         _check_times(rows, times, rejected)
         zero = np.flatnonzero(rows.diff == 0).tolist()
         _reject(rows, zero, Reason.DIFF_ZERO, "diff must not be 0.", rejected)
@@ -351,20 +349,6 @@ def _reject(
     for index in indices:
         error = RejectedError(reason, rows.place(index) + detail)
         rejected.setdefault(int(rows.messages[index]), error)
-
-
-def _check_nul(
-    rows: UpdateRows, terms: Sequence[pa.LargeStringArray], rejected: Rejections
-) -> None:
-    for column in filter(_mentions_nul, terms):
-        found = [index for index, text in enumerate(column.to_pylist()) if holds_nul(text)]
-        _reject(rows, found, Reason.NUL, "A term contains the character NUL.", rejected)
-
-
-def _mentions_nul(terms: pa.LargeStringArray) -> bool:
-    """Whether any text may contain NUL; scans the buffer, not the texts."""
-    buffer = terms.buffers()[2]
-    return buffer is not None and bool(mentions_nul(buffer.address, buffer.size))
 
 
 def _check_times(

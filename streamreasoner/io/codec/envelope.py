@@ -28,15 +28,16 @@ _UNKNOWN = -1
 
 
 def check_values(batch: pa.Table, max_bytes: int) -> Rejections:
-    """Reject rows whose value is empty or too long.
+    """Reject rows that have no value, or one that is too long; an empty text is a value.
 
     Args:
         batch: Column `value` (binary).
         max_bytes: Longest value that is read.
     """
     rejected: Rejections = {}
-    lengths = pc.fill_null(pc.binary_length(batch.column("value")), 0).to_numpy()
-    for row in np.flatnonzero(lengths == 0).tolist():
+    values = batch.column("value")
+    lengths = pc.fill_null(pc.binary_length(values), 0).to_numpy()
+    for row in np.flatnonzero(values.is_null().to_numpy()).tolist():
         rejected[row] = RejectedError(
             Reason.EMPTY_VALUE,
             "The message has no value. To retract a fact, send a negative diff.",

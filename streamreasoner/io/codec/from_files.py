@@ -11,7 +11,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streamreasoner.errors import DataError
 from streamreasoner.io.codec.decode import NO_LIMITS, Codec
@@ -28,7 +27,6 @@ from streamreasoner.io.formats.registry import (
 )
 from streamreasoner.io.formats.writing.writer import MOST_UPDATES
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.terms import holds_nul
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -145,21 +143,9 @@ def _encoded(
     source: Path,
 ) -> Iterator[Message]:
     check_said(format_, predicate, columns, len(diff), str(source))
-    _check_nul(columns, source)
     for sent in encode_updates(format_, predicate, columns, diff):
         for key, value in zip(sent.keys, sent.values, strict=True):
             yield Message(value, key, sent.headers)
-
-
-def _check_nul(columns: Sequence[pa.Array], source: Path) -> None:
-    """Files may have the character NUL, but no pipeline takes a message with it."""
-    for column in columns:
-        mentions = column.filter(pc.match_substring(column, "u0000")).to_pylist()
-        if (found := next(filter(holds_nul, mentions), None)) is not None:
-            raise DataError(
-                f"{source}: {found[:200]} contains the character NUL, which pipelines reject."
-                " Remove it from the source."
-            )
 
 
 def check_said(

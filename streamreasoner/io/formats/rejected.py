@@ -19,7 +19,6 @@ class Reason(Enum):
     MALFORMED_LINE = "malformed-line"
     MALFORMED_DOCUMENT = "malformed-document"
     LONE_SURROGATE = "lone-surrogate"
-    NUL = "nul-character"
     NOT_AN_OBJECT = "not-an-object"
     UNKNOWN_FIELD = "unknown-field"
     MISSING_FIELD = "missing-field"

@@ -48,7 +48,6 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (term_columns.encode_rows, (_TABLE, _LONGS, _NUMBER, _NUMBER, _INTS, False)),
     (term_columns.intern_term, (_TABLE, _NUMBER, _NUMBER, False)),
     (term_columns.find_term, (_TABLE, _NUMBER, _NUMBER)),
-    (term_columns.mentions_nul, (_NUMBER, _NUMBER)),
     (term_columns.term_offsets, (_TABLE, _LONGS, _LONGS)),
     (term_columns.copy_terms, (_TABLE, _LONGS, _LONGS, _NUMBER)),
     (term_columns.first_bytes, (_TABLE, _LONGS, _TEXT)),

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.native.addresses import copy_bytes, int64_column, load_byte, signed
 from streamreasoner.native.compile import kernel
-from streamreasoner.native.search import find_either
-from streamreasoner.rdf.kernels.grammar import BACKSLASH, is_canonical
+from streamreasoner.rdf.kernels.grammar import is_canonical
 from streamreasoner.rdf.kernels.hash_table import (
     ABSENT,
     ARENA,
@@ -23,10 +22,6 @@ from streamreasoner.rdf.kernels.hash_table import (
 
 if TYPE_CHECKING:
     import numpy as np
-
-_U, _U_UPPER, _ZERO = ord("u"), ord("U"), ord("0")
-ZEROS = 4
-"""The digits of the shorter escape of NUL, and the first ones of the longer."""
 
 
 @kernel
@@ -74,26 +69,6 @@ def encode_rows(
             return row
         row += 1
     return row
-
-
-@kernel
-def mentions_nul(address: int, length: int) -> bool:
-    r"""Whether `length` bytes have a NUL, or the escape of one after any number of backslashes."""
-    end = address + length
-    position = address
-    while True:
-        position = find_either(position, end, 0, BACKSLASH)
-        if position >= end:
-            return False
-        if load_byte(position) == 0:
-            return True
-        position += 1
-        if end - position > ZEROS and load_byte(position) in (_U, _U_UPPER):
-            zeros = 0
-            while zeros < ZEROS and load_byte(position + 1 + zeros) == _ZERO:
-                zeros += 1
-            if zeros == ZEROS:
-                return True
 
 
 @kernel

@@ -104,7 +104,6 @@ def test_updates_of_one_format_are_messages_of_another(tmp_path):
         ),
         ("a.nq", "<a:s> <a:p> <a:o> <a:g> .\n", Sending(NTRIPLES), "has triples of RDF only"),
         ("a.nt", "<a:s> <a:p> <a:o> .\n", Sending(RDF_PATCH, diff=2), "a multiplicity is 2"),
-        ("edge.csv", "1,a\0b\n", Sending(), "contains the character NUL, which pipelines reject"),
         ("a.jsonl", "{}\n", Sending(diff=-1), "omit --diff"),
         ("a.jsonl", f"{json.dumps(UPDATES[0])}\n\n3", Sending(NQUADS), "a.jsonl:3: The value is"),
         (

@@ -146,7 +146,6 @@ def test_terms_are_canonicalised():
         ({**GOOD, "o": "x"}, Reason.NOT_A_TERM),
         ({**GOOD, "diff": 0}, Reason.DIFF_ZERO),
         ({**GOOD, "ts": "today"}, Reason.BAD_TIMESTAMP),
-        ({**GOOD, "o": '"a\0"'}, Reason.NUL),
         (b"x" * 1001, Reason.OVERSIZED),
         ({"predicate": "nope", "args": [], "diff": 1}, Reason.UNKNOWN_PREDICATE),
     ],
@@ -158,19 +157,22 @@ def test_a_bad_row_does_not_affect_others(value, reason):
     assert rejected == [(1, reason)]
 
 
-def test_an_escaped_backslash_before_u0000_is_not_nul():
-    """Two backslashes in N-Triples are one; what follows is no escape."""
-    updates, rejected = Decoding()({**GOOD, "o": r'"a\\u0000"'})
+def test_nul_is_a_character_of_literals():
+    """However it is written: as itself, or with the escapes of N-Triples and of JSON."""
+    texts = ('"a\0"', r'"a\u0000"', r'"a\U00000000"', r'"a\\u0000"')
+    escaped = rb'{"s":"<a:s>","p":"<a:p>","o":"\"a\\\u0075\u0030000\"","diff":1}'
+    updates, rejected = Decoding()(*({**GOOD, "o": text} for text in texts), escaped)
     assert rejected == []
-    assert updates[0][1][2] == r'"a\\u0000"'
+    nul = r'"a\u0000"'
+    assert [args[2] for _, args, _ in updates] == [nul, nul, nul, r'"a\\u0000"', nul]
 
 
-def test_nul_is_found_in_the_term_not_in_the_bytes():
-    """JSON may escape the letters of the escape; other messages of the batch change nothing."""
-    good = rb'{"s":"<a:s>","p":"<a:p>","o":"\"u0000\"","diff":1}'
-    nul = rb'{"s":"<a:s>","p":"<a:p>","o":"\"\\\u0075\u0030000\"","diff":1}'
-    for row, values in enumerate(([nul], [good, nul])):
-        assert Decoding()(*values)[1] == [(row, Reason.NUL)]
+def test_nul_is_in_literals_only():
+    """In an IRI and in a label it is a mistake."""
+    terms = ("<http://e/\0>", r"<http://e/\u0000>", "_:a\0")
+    _, rejected = Decoding()(*({**GOOD, "o": term} for term in terms))
+    iri, label = Reason.INVALID_IRI, Reason.INVALID_BLANK_NODE
+    assert rejected == [(0, iri), (1, iri), (2, label)]
 
 
 def test_a_number_of_any_length_is_read_or_rejected():

@@ -118,7 +118,7 @@ def test_a_tombstone_has_the_time_of_its_message():
         ((None, values(("seen", A))), Reason.NO_KEY),
         ((b"", values(("seen", A))), Reason.NO_KEY),
         ((None, None), Reason.NO_KEY),
-        ((b"k", ""), Reason.EMPTY_VALUE),
+        ((b"k", ""), Reason.NOT_JSON),
         ((b"k" * 99, values(("seen", A))), Reason.OVERSIZED_TERM),
         ((b"k", values(("seen", A), diff=-1)), Reason.RETRACTION),
         ((b"k", values(("edge", A, A))), Reason.EXPIRING),

@@ -378,12 +378,6 @@ BAD = {
         Reason.MALFORMED_LINE,
         "Line 1: At character",
     ),
-    "NUL": (
-        f'{LINE}\n{A} {B} "\\u0000" .',
-        of_type("nquads"),
-        Reason.MALFORMED_LINE,
-        "Line 2: A term contains the character NUL.",
-    ),
     "not UTF-8": (b"\xff", of_type("ntriples"), Reason.MALFORMED_LINE, "Line 1: Byte 1"),
     "a long term": (
         f'{LINE}\n{A} {B} "{"x" * 99}" .',
@@ -454,7 +448,6 @@ BAD = {
         "The context 'http://e/c' is not in the document",
     ),
     "no value": (None, of_type("json-rows"), Reason.EMPTY_VALUE, "The message has no value"),
-    "an empty value": ("", of_type("debezium"), Reason.EMPTY_VALUE, "The message has no value"),
     "rows without a mapping": (
         json.dumps(ROW),
         {**of_type("csv"), "topic": "unmapped"},
@@ -529,7 +522,6 @@ BAD = {
         "Line 1: The header has two columns 'id'.",
     ),
     "CSV that is not UTF-8": (b"id,\xff", of_type("csv"), Reason.NOT_UTF8, "The value is not UTF"),
-    "CSV with NUL": ("id,floor,page\na,\0,\n", of_type("csv"), Reason.NUL, "Line 2: A term"),
     "a truncated table": (
         event("t", **PUBLIC),
         of_type("debezium"),
@@ -626,12 +618,6 @@ BAD |= {
         of_type("avro"),
         Reason.MISSING_FIELD,
         "The row has no column 'id', which input.map.records reads; it has before, after, source",
-    ),
-    "a NUL in Avro": (
-        avro(ROOM, {**ROW, "id": "\0"}),
-        of_type("avro"),
-        Reason.NUL,
-        "A term contains the character NUL.",
     ),
     "a schema in a header": (
         avro(ROOM, ROW),
@@ -749,6 +735,27 @@ def test_messages_of_all_formats_in_one_batch(names):
     assert {names[row]: why for row, *why in rejected} == {
         name: [*rejected_alone(name)] for name in BAD
     }
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (("ntriples", "nquads", "turtle", "trig", "rdf-patch", "json-lines"), None),
+        (("json", "debezium", "json-rows"), Reason.NOT_JSON),
+        (("json-ld", "rdf-xml", "avro", "protobuf", "debezium-avro"), Reason.MALFORMED_DOCUMENT),
+    ],
+)
+def test_an_empty_text_is_read_like_any_other(names, reason):
+    """Where it is a document it changes nothing, and the messages around it do not matter."""
+    good = (LINE, of_type("nquads"))
+    for name in names:
+        for value in ("", " "):
+            empty = (value, of_type(name))
+            expected = [] if reason is None else [reason]
+            assert [why for _, why, _ in decoded(empty)[1]] == expected, name
+            updates, rejected = decoded(empty, good, empty)
+            assert updates == {TRIPLE: 1}, name
+            assert [why for _, why, _ in rejected] == 2 * expected, name
 
 
 def test_the_topic_has_a_format():

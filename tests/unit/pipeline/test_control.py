@@ -55,8 +55,6 @@ REFUSED = {
     "rules as array": (control("add", ["p(1) ."]), Reason.WRONG_TYPE, "rules is"),
     "source as number": (control("add", "", source=7), Reason.WRONG_TYPE, "source is 7"),
     "source as ruleset": (control("add", "", source="<rdfs>"), Reason.WRONG_TYPE, "without <"),
-    "NUL": (control("add", 'p("\0") .'), Reason.NUL, "NUL"),
-    "escaped NUL": (control("add", r'p("\u0000") .'), Reason.NUL, "NUL"),
     "operation": (control("ad", "p(1) ."), Reason.UNKNOWN_OPERATION, "Did you mean add?"),
     "syntax": (control("add", "p(?x) : q(?x) .", source="my.dl"), Reason.RULES_REFUSED, "my.dl:1:"),
     "safety": (control("replace", "p(?y) :- q(?x) ."), Reason.RULES_REFUSED, "SR"),

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.errors import DataError
 from streamreasoner.io.formats.reading.format import LINE, EncodedUpdates, place
-from streamreasoner.io.formats.reading.scan import Row, Scan, by_graph
+from streamreasoner.io.formats.reading.scan import Scan, by_graph
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.rdf.kernels import line_scanner
-from streamreasoner.rdf.terms import holds_nul
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +46,7 @@ def read_lines(
         rejected.setdefault(int(messages.rows[mistake.text]), error)
         return False
 
-    rows, counts = Scan(dictionary, _WithoutNul(syntax), tell).texts(*messages.text())
+    rows, counts = Scan(dictionary, syntax, tell).texts(*messages.text())
     numbers = np.repeat(np.arange(len(messages)), np.diff(counts, prepend=0))
     for predicate, arity, chosen in by_graph(rows):
         of_messages = numbers[chosen]
@@ -59,25 +57,3 @@ def read_lines(
             rows[chosen, line_scanner.SIGN] * factors[of_messages],
             rows[chosen, line_scanner.LINE],
         )
-
-
-class _WithoutNul:
-    """A syntax whose terms may not contain NUL; the scanner itself takes none."""
-
-    def __init__(self, syntax: Syntax) -> None:
-        self._syntax = syntax
-        self.scanned = syntax.scanned
-        self.begin = syntax.begin
-        self.end = syntax.end
-
-    @property
-    def is_open(self) -> bool:
-        """See `Syntax`."""
-        return self._syntax.is_open
-
-    def read(self, line: bytes, rows: int) -> tuple[int, list[Row]]:
-        """See `Syntax`."""
-        kept, read = self._syntax.read(line, rows)
-        if any(holds_nul(term) for _, terms in read for term in terms):
-            raise DataError("A term contains the character NUL.")
-        return kept, read

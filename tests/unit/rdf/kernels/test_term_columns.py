@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from unit.rdf.kernels.headers import SmallDictionary, memory
 
 from streamreasoner.rdf.kernels import hash_table, term_columns
-from streamreasoner.rdf.terms import holds_nul
 
 CANONICAL = (b"<urn:a>", b"<urn:b>", b"_:b", b'"x"', b'"xy"', b'"x"@en', b'"1"^^<urn:d>', b'""')
 OTHERS = (b'"x"@EN', b"<urn a>", b"x", b"", b'"\\u0041"')
@@ -77,16 +76,3 @@ def test_ids_are_decoded_in_any_order(texts, data):
         held = memory(text)
         expected = texts.index(text) if text in texts else hash_table.ABSENT
         assert term_columns.find_term(small.header, held.ctypes.data, len(text)) == expected
-
-
-@given(
-    st.lists(st.sampled_from(["\0", "\\", "u", "U", "0", "000", "0000", "a" * 9, '"']), max_size=9)
-)
-def test_nul_is_found(pieces):
-    """A text that contains NUL, escaped or not, mentions it; one without `0000` mentions none."""
-    text = "".join(pieces)
-    data = memory(text.encode() + b"0000\0")
-    found = term_columns.mentions_nul(data.ctypes.data, len(text))
-    if holds_nul(text):
-        assert found
-    assert found == ("\0" in text or "\\u0000" in text or "\\U0000" in text)

@@ -69,6 +69,8 @@ def _not_json(value: bytes, problem: str) -> RejectedError:
         return RejectedError(
             Reason.NOT_UTF8, f"The value is not UTF-8: {error.reason} at byte {error.start}."
         )
+    if not text.strip():
+        return RejectedError(Reason.NOT_JSON, "The value is empty, and so is not JSON.")
     try:
         json.dumps(json.loads(text), ensure_ascii=False).encode()
     except UnicodeEncodeError:
