@@ -1,13 +1,8 @@
-"""Turtle, TriG, JSON-LD and RDF/XML through pyoxigraph. Invariant: no network access.
-
-The label of a blank node is kept as it is written. A node without a label gets one: a random one in
-a document; in a message one made of its place in the cluster, so that a replay gives the same node.
-"""
+"""Turtle, TriG, JSON-LD and RDF/XML through pyoxigraph. Invariant: no network access."""
 
 from __future__ import annotations
 
 import io
-import re
 from codecs import BOM_UTF8
 from contextlib import suppress
 from itertools import chain, islice
@@ -22,6 +17,11 @@ from streamreasoner.io.formats.reading.diff_header import diff_headers
 from streamreasoner.io.formats.reading.document import ChunkStream, open_bytes, opened, reading
 from streamreasoner.io.formats.reading.format import Facts, UpdateRows
 from streamreasoner.io.formats.reading.graphs import json_ld_text, mistakes
+from streamreasoner.io.formats.reading.graphs.labels import (
+    DocumentLabels,
+    MessageLabels,
+    WatchedStream,
+)
 from streamreasoner.io.formats.reading.graphs.mistakes import MalformedError
 from streamreasoner.io.formats.reading.graphs.xml import MalformedXmlError, PlainXml
 from streamreasoner.io.formats.reading.timestamps import EventTimes
@@ -46,9 +46,6 @@ NO_BASE = "relative-iri-without-base:"
 """The scheme of what JSON-LD without a base is read against: pyoxigraph drops relative IRIs."""
 _BATCH = 1 << 16
 _READ_BYTES = 1 << 16
-_LIKE_RANDOM = re.compile(rb"""(?:_:|nodeID\s*=\s*["'])([0-9a-f]+)""")
-"""A label such as pyoxigraph makes for a node without one, in Turtle, JSON-LD or RDF/XML."""
-_RANDOM = re.compile(r"_:([0-9a-f]+)")
 
 
 def read_document(
@@ -58,11 +55,13 @@ def read_document(
     count = 0
     stream, name = opened(document.source, document.name)
     with stream, reading(name):
+        watched = WatchedStream(stream)
+        labels = DocumentLabels(watched.written)
         try:
-            parser = parse(stream, syntax, document.base_iri, name)
+            parser = parse(watched, syntax, document.base_iri, name)
             while quads := list(islice(parser, _BATCH)):
                 for arity, numbered in _by_arity(quads).items():
-                    terms = [str(term) for _, terms in numbered for term in terms]
+                    terms = labels.of_block([str(term) for _, terms in numbered for term in terms])
                     ids = dictionary.encode_validated(pa.array(terms, type=pa.large_string()))
                     bad = np.flatnonzero(ids < 0)
                     if len(bad):
@@ -98,10 +97,11 @@ def read_values(
             error_ = RejectedError(Reason.MALFORMED_DOCUMENT, detail)
             rejected.setdefault(int(messages.rows[number]), error_)
             continue
-        text = _Labelled(value, messages, number)
+        labels = MessageLabels(value, messages.place(number))
         for arity, numbered in _by_arity(quads).items():
             groups.setdefault(arity, []).extend(
-                (number, place, tuple(map(text, terms))) for place, terms in numbered
+                (number, place, tuple(labels(_text(term)) for term in terms))
+                for place, terms in numbered
             )
     for arity, updates in sorted(groups.items()):
         numbers = np.array([number for number, _, _ in updates])
@@ -231,27 +231,6 @@ def rdf_xml_parser(xml: PlainXml, base: str | None) -> pyoxigraph.QuadParser:
     """The triples of RDF/XML; see `parse`. A mistake is a SyntaxError or MalformedXmlError."""
     syntax = pyoxigraph.RdfFormat.RDF_XML
     return pyoxigraph.parse(cast("IO[bytes]", xml), format=syntax, base_iri=base)
-
-
-class _Labelled:
-    """The text of the terms of a message."""
-
-    def __init__(self, value: bytes, messages: Messages, number: int) -> None:
-        self._written = frozenset(_LIKE_RANDOM.findall(value))
-        self._messages = messages
-        self._number = number
-        self._labels: dict[str, str] = {}
-
-    def __call__(self, term: object) -> str:
-        text = _text(term)
-        if not isinstance(term, pyoxigraph.BlankNode):
-            return text
-        if term.value.encode() in self._written or not _RANDOM.fullmatch(text):
-            return text
-        if text not in self._labels:
-            place = self._messages.place(self._number)
-            self._labels[text] = f"_:message-{place}-{len(self._labels) + 1}"
-        return self._labels[text]
 
 
 def _by_arity(
