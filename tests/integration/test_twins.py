@@ -8,7 +8,7 @@ import subprocess
 import textwrap
 from contextlib import closing
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import pytest
 from pipelines import await_published, changes, fact, net, new_case, produce, spawn
@@ -123,3 +123,24 @@ def test_a_fenced_process_says_who_took_over(broker, tmp_path):
             BrokerError, match=rf"app_id {app_id} was taken by process 7\. Only one"
         ):
             first.publish(Publication([many], [], next(markers)))
+
+
+def test_a_process_that_is_fenced_while_it_publishes_says_so(broker, tmp_path):
+    """Whether the client reports that it is fenced with a message, or refuses the next one."""
+    case = new_case(broker, tmp_path, RULES)
+    app_id, markers = case.config.pipeline.app_id, (EpochRecord(n, {}, "hash") for n in (0, 1))
+
+    def changes():
+        """Changes without end, so that some come after the client knows."""
+        yield Outgoing([b"key"], [b"{}"], [], 1)
+        with closing(Sink(case.kafka, app_id, 60)) as second:
+            second.start()
+        yield from repeat(Outgoing([b"key"], [b"{}"], [], 1))
+
+    with closing(Sink(case.kafka, app_id, 60, rivals=lambda: "process 7")) as first:
+        first.start()
+        first.publish(Publication([], [], next(markers)))
+        with pytest.raises(
+            BrokerError, match=rf"app_id {app_id} was taken by process 7\. Only one"
+        ):
+            first.publish(Publication(changes(), [], next(markers)))

@@ -44,6 +44,7 @@ _REOPEN_SECONDS = 10.0
 # What waits while Kafka takes nothing; the client's default is 1 GiB.
 _QUEUE_KIB = 64 * 1024
 _FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)  # noqa: SLF001
+_FATAL = KafkaError._FATAL  # noqa: SLF001
 # Kafka, or a partition, is away: a later attempt may succeed.
 _UNAVAILABLE = (
     KafkaError._TIMED_OUT,  # noqa: SLF001
@@ -252,13 +253,23 @@ class Sink:
     def _not_delivered(self, error: KafkaError, _: object) -> None:
         self._failures.append(error)
 
+    def _fatal_error(self) -> KafkaError:
+        """The error after which the client takes no message; only transactions tell it."""
+        try:
+            self._producer.abort_transaction(0)
+        except KafkaException as error:
+            fatal: KafkaError = error.args[0]
+            return fatal
+        return KafkaError(_FATAL)
+
     def _error(self, what: str, error: KafkaException) -> BrokerError:
         with suppress(KafkaException):  # a fatal error is raised once more
             self._producer.poll(0)
+        raised = self._fatal_error() if error.args[0].code() == _FATAL else error.args[0]
         # The first failure is the cause; what follows says that the transaction has failed.
-        cause = self._failures[0] if self._failures else error.args[0]
+        cause = self._failures[0] if self._failures else raised
         # A fenced client drops what it has not sent, and reports that first.
-        is_fenced = any(each.code() in _FENCED for each in (cause, error.args[0], *self._failures))
+        is_fenced = any(each.code() in _FENCED for each in (cause, raised, *self._failures))
         # Kafka fences a transaction that it ends, like one that another process ends.
         has_expired = time.monotonic() - self._began >= self._timeout
         if cause.code() in _UNAVAILABLE or (has_expired and is_fenced):
