@@ -6,6 +6,7 @@ import itertools
 from contextlib import contextmanager
 
 import pytest
+from spark_jvm import start_session
 from thorough import THOROUGH
 
 from streamreasoner.api.reasoner import Store
@@ -48,7 +49,7 @@ def spark_session(directory, options=()):
     lock, process_group = StateLock(directory), jvm.ProcessGroup()
     started = None
     try:
-        started = session.start("tests", directory, options, lock.descriptor, process_group)
+        started = start_session(directory, options, lock.descriptor, process_group)
         yield started.spark
     finally:
         if started is not None:

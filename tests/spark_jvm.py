@@ -7,6 +7,7 @@ the next one joins.
 
 from __future__ import annotations
 
+import signal
 from contextlib import contextmanager
 
 import pytest
@@ -26,6 +27,15 @@ _OPTIONS = {
 }
 
 
+def start_session(directory, options, lock_descriptor, process_group):
+    """Start Spark without PySpark's handler of SIGINT, which fails when its context has ended."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        return session.start("tests", directory, options, lock_descriptor, process_group)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
 @contextmanager
 def spark_jvm(directory):
     """A JVM with the jars of pipelines: the environment variables of processes that join it."""
@@ -35,7 +45,7 @@ def spark_jvm(directory):
             # An archive of its classes would be written when the last test has ended. A process
             # that a test starts records one for the other tests.
             patch.setattr(class_data, "_claim", lambda path: None)  # noqa: ARG005 - its parameter
-            started = session.start("tests", directory, _OPTIONS, lock.descriptor, process_group)
+            started = start_session(directory, _OPTIONS, lock.descriptor, process_group)
         started.spark.stop()
         parameters = SparkContext._gateway.gateway_parameters  # noqa: SLF001 - not available elsewhere
         yield {

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from streamreasoner.cli.interrupts import interrupts_return
+from streamreasoner.cli.interrupts import interruptible, interrupts_return
 from streamreasoner.system.stopping import SIGNALS, Stop, StopRequestedError, on_signals
 
 
@@ -128,5 +128,5 @@ def test_an_interrupt_that_python_drops_is_raised_again():
         del held
         threading.Event().wait(60)
 
-    with pytest.raises(KeyboardInterrupt), interrupts_return():
+    with pytest.raises(KeyboardInterrupt), interrupts_return(), interruptible():
         command()
