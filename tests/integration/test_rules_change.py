@@ -248,9 +248,8 @@ def test_a_restart_continues_with_the_changed_program(history, caplog):
     logged = [record.getMessage() for record in caplog.records]
     (warning,) = [line for line in logged if "not that of rules.program" in line]
     assert "rules replace" in warning
-    assert [
-        line for line in logged if check_text(history.rules).hash in line and "from epoch" in line
-    ]
+    in_effect = f"The program {check_text(history.rules).hash[:12]} is in effect from epoch"
+    assert [line for line in logged if line.startswith(in_effect)]
     assert any(line.startswith("Rejected: ") and "1 rules-refused" in line for line in logged)
     letters = [
         (dict(letter.headers)["class"].decode(), letter.value)
