@@ -69,6 +69,7 @@ from streamreasoner.pipeline.observers import (
 )
 from streamreasoner.pipeline.pressure.limit import BatchLimit, default_max_bytes
 from streamreasoner.pipeline.pressure.outage import KafkaWatch, Outage
+from streamreasoner.pipeline.problems import Problems
 from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.recent.profile import Profile
 from streamreasoner.pipeline.recent.rejections import Rejections
@@ -339,8 +340,14 @@ def _bootstrap_once(
     with ExitStack() as stack:
         now = time.time_ns() // 1_000_000
         check_request(request, config, now)
-        program, lock = _program(config), _lock(config, stack)
-        topics = _topics(config)
+        problems = Problems()
+        with problems.kept():
+            program = _program(config)
+        with problems.kept():
+            lock = _lock(config, stack)
+        with problems.kept():
+            topics = _topics(config)
+        problems.end_check()
         _check_published(config, program, "")
         file, pieces = BootstrapFile(config.state.directory), Pieces(config.state.pieces)
         asked = file.interrupted(request)
@@ -424,13 +431,20 @@ def _run_once(config: Config, stop: Stop, observer: PipelineObserver | None) -> 
 def _checked(
     config: Config, stack: ExitStack
 ) -> tuple[CheckedProgram, TopicIds, Schemas, StateLock]:
-    """What a start needs, before it takes time: whatever can be refused now is."""
-    session.check_java()
-    program = _program(config)
-    lock = _lock(config, stack)
-    check_finished(config.state)
-    topics = _topics(config)
-    schemas = _schemas(config, stack)
+    """What a start needs, before it takes time: whatever can be refused now is, at once."""
+    problems = Problems()
+    with problems.kept():
+        session.check_java()
+    with problems.kept():
+        program = _program(config)
+    with problems.kept():
+        lock = _lock(config, stack)
+        check_finished(config.state)
+    with problems.kept():
+        topics = _topics(config)
+    with problems.kept():
+        schemas = _schemas(config, stack)
+    problems.end_check()
     if not (config.state.tables / PROGRAMS).exists():
         _check_published(config, program, "")
     return program, topics, schemas, lock

@@ -16,6 +16,7 @@ StreamReasonerError
 ├── StateError           tables, checkpoint and topics cannot be reconciled by replay
 ├── LimitError           a question takes more time or memory than it may
 ├── BatchTooLargeError   a batch does not fit memory; a start plans it anew
+├── StartError           several checks of a start failed; the message has what each says
 ├── EnvironmentSetupError  Java, a port, a lock or a directory is not available
 ├── BrokerError          Kafka cannot be reached, lacks a topic or refuses a transaction
 │   └── BrokerUnavailableError  it may answer, or take messages, later
@@ -105,6 +106,10 @@ class LimitError(StreamReasonerError):
 
 class BatchTooLargeError(StreamReasonerError):
     """A batch does not fit memory; a start plans it anew, with fewer messages."""
+
+
+class StartError(StreamReasonerError):
+    """Several checks of a start failed; the message has what each of them says."""
 
 
 class EnvironmentSetupError(StreamReasonerError):

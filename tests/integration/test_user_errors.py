@@ -135,6 +135,16 @@ def test_missing_rules(run, case):
     assert_refused(run(case), "rules.dl")
 
 
+def test_problems_that_do_not_depend_on_each_other_are_one_message(run, case):
+    """A dead broker, a missing program and a directory that is in use are named at once."""
+    case.raw["kafka"]["bootstrap_servers"] = "127.0.0.1:1"
+    case.raw["rules"]["program"] = "absent.dl"
+    blocked = case.directory / "blocked"
+    blocked.write_text("")
+    case.raw["state"]["directory"] = str(blocked)
+    assert_refused(run(case), "127.0.0.1:1", "absent.dl", f"{blocked} (state.directory)")
+
+
 def test_missing_java(run, case, monkeypatch, tmp_path):
     """The message names the Java that is needed and where it was searched for."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
