@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.expiry import expiries
+from streamreasoner.counts import counted
 from streamreasoner.lang.ast import (
     ARITIES,
     TRIPLE,
@@ -45,12 +46,12 @@ def arity_clashes(programs: Sequence[Program]) -> Iterator[Diagnostic]:
         if arity == expected:
             continue
         if place is None:
-            message = f"a {predicate} has {expected} arguments, not {arity}"
+            message = f"a {predicate} has {counted(expected, 'argument')}, not {arity}"
             yield Diagnostic("SR210", message, span, _BRACKETS)
         else:
             yield Diagnostic(
                 "SR210",
-                f"'{predicate}' has {_arguments(arity)} here and {expected} in"
+                f"'{predicate}' has {counted(arity, 'argument')} here and {expected} in"
                 f" {line_of(place, span)}",
                 span,
                 "a predicate has one arity; rename one of the two",
@@ -86,7 +87,3 @@ def _uses(programs: Sequence[Program]) -> Iterator[tuple[str, int, Span]]:
             for node in walk(literal):
                 if isinstance(node, Atom):
                     yield node.predicate, node.arity, node.span
-
-
-def _arguments(count: int) -> str:
-    return "1 argument" if count == 1 else f"{count} arguments"

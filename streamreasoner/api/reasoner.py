@@ -30,6 +30,7 @@ from streamreasoner.api.updates import (
     milliseconds,
 )
 from streamreasoner.backends.columnar.backend import ColumnarBackend
+from streamreasoner.counts import counted
 from streamreasoner.engine.epoch import (
     DEFAULT_MAX_NEW_TERMS,
     DEFAULT_RECURSION_LIMIT,
@@ -677,8 +678,9 @@ class Reasoner:
     def _repr_html_(self) -> str:
         size = self.size()
         return shown.html_paragraph(
-            f"Reasoner with {len(self.program.rules):,} rules, after {self._epoch:,} epochs: "
-            f"{size.present:,} facts, {size.derived:,} of them inferred."
+            f"Reasoner with {counted(len(self.program.rules), 'rule')}, after "
+            f"{counted(self._epoch, 'epoch')}: "
+            f"{counted(size.present, 'fact')}, {size.derived:,} of them inferred."
         )
 
     def _copied(self, triples: NDArray[np.int32]) -> FactsOfEpoch:
@@ -806,8 +808,8 @@ def _text(rules: str) -> str:
 def other_arity(predicate: str, arity: int, known: int) -> str:
     """The error message for a program that changes the arity of a predicate."""
     return (
-        f"'{predicate}' has {arity} arguments in the new program, but {known} in the state. "
-        "Rename the predicate."
+        f"'{predicate}' has {counted(arity, 'argument')} in the new program, but {known} in the "
+        "state. Rename the predicate."
     )
 
 

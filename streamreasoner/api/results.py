@@ -18,6 +18,7 @@ from streamreasoner.api import shown, tables
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.tables import ITERATION, MULTIPLICITY
 from streamreasoner.api.updates import Update, Violation
+from streamreasoner.counts import counted
 from streamreasoner.engine.updates import Changes, TraceRows
 from streamreasoner.errors import DataError
 from streamreasoner.program.unknown import unknown_text
@@ -293,7 +294,7 @@ class Diff:
             for each in closure
         ]
         table = tables.changes_table(first, self._dictionary)
-        totals = shown.html_paragraph(f"Epoch {self.epoch}: {count:,} changes.")
+        totals = shown.html_paragraph(f"Epoch {self.epoch}: {counted(count, 'change')}.")
         return totals + shown.html_table(table, count)
 
     def _shown(self, parts: tuple[Changes, ...]) -> list[Changes]:

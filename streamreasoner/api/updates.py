@@ -11,6 +11,7 @@ from operator import index
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.api.nodes import to_ntriples
+from streamreasoner.counts import counted
 from streamreasoner.errors import DataError, TermError
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.lang.ast import QUAD, TRIPLE
@@ -128,7 +129,8 @@ def check_predicate(
         raise DataError(f"{where}{unknown_text(predicate, program.visible)}")
     known = program.arities[predicate]
     if arity is not None and arity != known:
-        raise DataError(f"{where}'{predicate}' has {known} arguments in the program, not {arity}.")
+        arguments = counted(known, "argument")
+        raise DataError(f"{where}'{predicate}' has {arguments} in the program, not {arity}.")
 
 
 def milliseconds(time: Time, where: str = "") -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from streamreasoner.backends.columnar.arena import UNIT_BYTES, arena_units
+from streamreasoner.counts import counted
 from streamreasoner.rdf.dictionary import text_bytes
 from streamreasoner.system.capacity import Capacity
 from streamreasoner.system.memory import Fill, physical_memory
@@ -73,11 +74,11 @@ class Limit:
             return kind
         _log.log(
             logging.WARNING if is_risky else logging.INFO,
-            "Using the %s backend: in memory the state of %d facts and %d terms would take about "
+            "Using the %s backend: in memory the state of %s and %s would take about "
             "%d of %d MiB; its records would fill %s, the text of its terms %s.%s",
             kind.value,
-            facts,
-            terms,
+            counted(facts, "fact"),
+            counted(terms, "term"),
             needed.bytes // _MEBIBYTE,
             self.value // _MEBIBYTE,
             needed.records,

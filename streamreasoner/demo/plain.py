@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.counts import counted
 from streamreasoner.demo.tally import History
 from streamreasoner.demo.university import EventKind
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from streamreasoner.demo.page import PageAddress
     from streamreasoner.demo.tally import Totals
     from streamreasoner.demo.verdict import StateComparison
+
+_PROGRESS_SECONDS = 10.0
 
 
 def percentiles(seconds: NDArray[np.float64]) -> str:
@@ -39,9 +42,9 @@ def status(snapshot: Totals, elapsed: float, rate: float) -> str:
         f"{elapsed:4.0f} s  in {snapshot.updates_in:,} ({rate:+,.0f}/s)"
         f"  derived +{snapshot.plus:,} -{snapshot.minus:,}"
         f"  latency {percentiles(snapshot.recent)}"
-        f"  {snapshot.facts:,} facts asserted, {snapshot.derived:,} derived,"
-        f" {snapshot.terms:,} terms"
-        f"  epoch {snapshot.epoch}, {snapshot.iterations} iterations"
+        f"  {counted(snapshot.facts, 'fact')} asserted, {snapshot.derived:,} derived,"
+        f" {counted(snapshot.terms, 'term')}"
+        f"  epoch {snapshot.epoch}, {counted(snapshot.iterations, 'iteration')}"
     )
 
 
@@ -54,10 +57,10 @@ def summary_lines(totals: Totals, seconds: float, first_change: float) -> Iterat
         first_change: Seconds from the start of the process to the first derived change.
     """
     yield (
-        f"{seconds:.0f} s of stream: {totals.updates_in:,} updates in"
+        f"{seconds:.0f} s of stream: {counted(totals.updates_in, 'update')} in"
         f" ({totals.asserted_in:,} asserted, {totals.retracted_in:,} retracted),"
-        f" {totals.plus + totals.minus:,} derived changes out"
-        f" (+{totals.plus:,} -{totals.minus:,}), {totals.epoch + 1:,} epochs."
+        f" {counted(totals.plus + totals.minus, 'derived change')} out"
+        f" (+{totals.plus:,} -{totals.minus:,}), {counted(totals.epoch + 1, 'epoch')}."
     )
     yield (
         f"Latency after the opening, from Kafka's append of an input to the receipt of what it"
@@ -89,6 +92,7 @@ class PlainView:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._history = History()
+        self._told = 0.0
 
     def step(self, what: str, now: float, seconds: float | None = None) -> None:
         """Print a step when it starts and when it ends; a first run may take minutes.
@@ -99,6 +103,12 @@ class PlainView:
             seconds: How long the step took; None when it starts.
         """
         self._print(f"{now:6.1f} s  {what}{' ...' if seconds is None else f': {seconds:.1f} s'}")
+
+    def progress(self, what: str, now: float, done: int, total: int) -> None:
+        """Print how many parts of a step are done, every ten seconds."""
+        if now >= self._told + _PROGRESS_SECONDS:
+            self._told = now
+            self._print(f"{now:6.1f} s  {what}: {done} of {total} ...")
 
     def open(self, address: PageAddress, configuration: Path) -> None:
         """Print where the page is, a fact to watch there, and how to take part."""

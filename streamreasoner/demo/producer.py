@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamreasoner.counts import counted
 from streamreasoner.demo.university import EventKind, university
 
 if TYPE_CHECKING:
@@ -111,4 +112,4 @@ def _effect(before: Totals | None, after: Totals | None) -> str:
 
 
 def _facts(count: int) -> str:
-    return f"{count:,} derived {'fact' if count == 1 else 'facts'}"
+    return counted(count, "derived fact")

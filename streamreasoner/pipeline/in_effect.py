@@ -13,6 +13,7 @@ import numpy as np
 
 from streamreasoner import rulesets
 from streamreasoner.api.reasoner import OTHER_EXPIRIES, other_arity, other_role
+from streamreasoner.counts import counted
 from streamreasoner.errors import ProgramError, StateError
 from streamreasoner.io.codec.envelope import append_milliseconds, check_values, formats_of
 from streamreasoner.io.formats.reading import timestamps
@@ -139,8 +140,8 @@ class ProgramInEffect:
         if arity > self.width:
             raise RejectedError(
                 Reason.TOO_MANY_ARGUMENTS,
-                f"'{predicate}' has {arity} arguments; the tables of this state have columns for "
-                f"{self.width}. A wider program needs a new state.",
+                f"'{predicate}' has {counted(arity, 'argument')}; the tables of this state have "
+                f"columns for {self.width}. A wider program needs a new state.",
             )
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner import durations
+from streamreasoner.counts import counted
 from streamreasoner.errors import StateError
 from streamreasoner.io.spark.offsets import check_follows
 from streamreasoner.pipeline.in_effect import other_declarations, same_program
@@ -101,9 +102,9 @@ def check_layout(marker: EpochRecord | None, layout: int | None, topic: str) -> 
         return
     if marker.layout is not None and layout is not None:
         raise StateError(
-            f"The topic {topic} (kafka.output_topic) had {marker.layout} partitions when this "
-            f"application began to publish facts to it, and has {layout}: the tombstone of a fact "
-            f"would not be in the partition of its addition. {_NEW_OUTPUT}"
+            f"The topic {topic} (kafka.output_topic) had {counted(marker.layout, 'partition')} "
+            f"when this application began to publish facts to it, and has {layout}: the tombstone "
+            f"of a fact would not be in the partition of its addition. {_NEW_OUTPUT}"
         )
     before, now = ("changes", "upsert") if marker.layout is None else ("upsert", "changes")
     raise StateError(

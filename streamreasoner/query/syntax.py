@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from streamreasoner.counts import counted
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import ARITIES, Constant, Prefix, Span, Variable, Wildcard
 from streamreasoner.lang.diagnostic import Diagnostic, refuse, render
@@ -279,7 +280,7 @@ def misfits(atom: Atom, scope: Scope) -> Iterator[Diagnostic]:
     if expected is None:
         yield _unknown_predicate(predicate, atom.span, scope)
     elif arity != expected:
-        message = f"'{predicate}' has {expected} arguments in the program, not {arity}"
+        message = f"'{predicate}' has {counted(expected, 'argument')} in the program, not {arity}"
         hint = "write `_` where any term will do" if predicate in ARITIES else None
         yield Diagnostic("SR210", message, atom.span, hint)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.updates import Update
+from streamreasoner.counts import counted
 from streamreasoner.engine.cost_model import explained
 from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.files.documents import Reading, declared_prefixes
@@ -44,7 +45,6 @@ from streamreasoner.shell.output import (
     Line,
     Tone,
     changes,
-    count,
     fact_of,
     lines,
     totals,
@@ -297,7 +297,7 @@ def _update(fact: Fact, multiplicity: int) -> Update:
 
 
 def _updates(number: int) -> str:
-    return count(number, "update", "updates")
+    return counted(number, "update")
 
 
 def _help(command: str | None) -> list[Line]:

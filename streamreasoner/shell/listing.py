@@ -6,11 +6,12 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamreasoner.counts import counted
 from streamreasoner.lang.ast import TRIPLE, Atom, walk
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.query.facts import decode_facts, in_order, matching, sort_key
 from streamreasoner.shell.answers import answers
-from streamreasoner.shell.output import Line, Tone, count
+from streamreasoner.shell.output import Line, Tone
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,12 +141,12 @@ class Queries:
 
 
 def _facts(number: int) -> Line:
-    return Line(count(number, "fact", "facts"), Tone.NOTE)
+    return Line(counted(number, "fact"), Tone.NOTE)
 
 
 def _answers(number: int) -> str:
-    return count(number, "answer", "answers")
+    return counted(number, "answer")
 
 
 def _rules(number: int) -> str:
-    return count(number, "rule", "rules")
+    return counted(number, "rule")

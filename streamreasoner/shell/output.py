@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.api.shown import signed_counts
+from streamreasoner.counts import counted
 from streamreasoner.errors import ProgramError, StreamReasonerError
 from streamreasoner.lang.ast import NOWHERE, Atom, Constant
 from streamreasoner.lang.printer import print_expression, print_literal
@@ -49,11 +50,6 @@ class Line:
 def lines(text: str, tone: Tone = Tone.PLAIN) -> list[Line]:
     """The lines of a text."""
     return [Line(line, tone) for line in text.splitlines()]
-
-
-def count(number: int, singular: str, plural: str) -> str:
-    """`1 fact`, `2,000 facts`."""
-    return f"{number:,} {singular if number == 1 else plural}"
 
 
 def error_lines(error: StreamReasonerError) -> list[Line]:
@@ -140,5 +136,5 @@ def _line(fact: str, closure: int, derived: int) -> Line:
 
 
 def _summary(total: int, derived: str, iterations: int) -> str:
-    changed = count(total, "change", "changes")
-    return f"{changed}{derived}; {count(iterations, 'iteration', 'iterations')}"
+    changed = counted(total, "change")
+    return f"{changed}{derived}; {counted(iterations, 'iteration')}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from streamreasoner.counts import counted
 from streamreasoner.values import comparison, numbers
 from streamreasoner.values.datatypes import spaces
 from streamreasoner.values.functions import (
@@ -73,7 +74,7 @@ class Signature:
             return f"{self.min_args} to {MAX_ARGUMENTS} arguments"
         if self.min_args != self.max_args:
             return f"{self.min_args} to {self.max_args} arguments"
-        return "1 argument" if self.min_args == 1 else f"{self.min_args} arguments"
+        return counted(self.min_args, "argument")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
+from streamreasoner.counts import counted
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError, QueryError
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE, Constant
@@ -150,7 +151,7 @@ class AssertedFacts:
         present = self._present_after(updates)
         staying = [quad for name in (TRIPLE, QUAD) for quad in self._among(kept, name, present)]
         if staying:
-            more = f", and {len(staying) - 1:,} more facts" if len(staying) > 1 else ""
+            more = f", and {counted(len(staying) - 1, 'more fact')}" if len(staying) > 1 else ""
             raise QueryError(
                 f"The update cannot delete {' '.join(staying[0])}{more}: not asserted, but derived "
                 "by rules or stated by the program, they would stay. Delete what they are derived "

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from streamreasoner.counts import counted
 from streamreasoner.lang.ast import NOWHERE, Constant
 from streamreasoner.lang.printer import print_expression
 from streamreasoner.query.sparql.answers import Solutions, Truth
@@ -37,7 +38,7 @@ def show(answer: Solutions | Truth, prefixes: Mapping[str, str]) -> None:
             table.add_row(*(Text("" if term is None else _short(term, names)) for term in row))
         console.print(table)
     more = f", of which the first {SHOWN:,} are shown; --format tsv writes all"
-    said = f"{count:,} {'solution' if count == 1 else 'solutions'}"
+    said = counted(count, "solution")
     console.print(f"{said}{more if count > SHOWN else ''}", highlight=False)
 
 

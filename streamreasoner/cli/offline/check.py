@@ -7,6 +7,7 @@ import sys
 import typer
 
 from streamreasoner.cli.options import Rules  # noqa: TC001 - typer reads it
+from streamreasoner.counts import counted
 from streamreasoner.errors import ProgramError
 
 
@@ -25,19 +26,15 @@ def check(rules: Rules) -> None:
     rules_with_body = [rule for program in checked.programs for rule in program.rules if rule.body]
     facts = [fact for fact in checked.facts if fact.predicate in checked.arities]
     counts = (
-        *_count_if_any(len(checked.programs) - 1, "import", "imports"),
-        *_count_if_any(len(facts), "fact", "facts"),
-        _count(len(rules_with_body), "rule", "rules"),
-        _count(len(checked.strata), "stratum", "strata"),
-        _count(len(checked.visible), "predicate", "predicates"),
-        _count(len(checked.warnings), "warning", "warnings"),
+        *_if_any(len(checked.programs) - 1, "import"),
+        *_if_any(len(facts), "fact"),
+        counted(len(rules_with_body), "rule"),
+        counted(len(checked.strata), "stratum", "strata"),
+        counted(len(checked.visible), "predicate"),
+        counted(len(checked.warnings), "warning"),
     )
     print(f"{checked.program.source}: {', '.join(counts)}")
 
 
-def _count_if_any(number: int, singular: str, plural: str) -> tuple[str, ...]:
-    return (_count(number, singular, plural),) if number else ()
-
-
-def _count(number: int, singular: str, plural: str) -> str:
-    return f"{number} {singular if number == 1 else plural}"
+def _if_any(number: int, noun: str) -> tuple[str, ...]:
+    return (counted(number, noun),) if number else ()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamreasoner.counts import counted
+
 if TYPE_CHECKING:
     from streamreasoner.api.reasoner import Reasoner
 
@@ -62,7 +64,7 @@ def check_shapes(
         print(canonical_text(checked.programs), end="")
     count = len(checked.constraints)
     print(
-        f"{', '.join(map(str, shapes))}: {count:,} constraint{'s' * (count != 1)}",
+        f"{', '.join(map(str, shapes))}: {counted(count, 'constraint')}",
         file=sys.stderr if print_rules or format_ is not ReportFormat.TEXT else sys.stdout,
     )
     if data:

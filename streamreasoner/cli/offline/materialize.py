@@ -6,7 +6,7 @@ import resource
 import sys
 import time
 from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -21,6 +21,7 @@ from streamreasoner.cli.options import (
     reading,
     tell_skipped,
 )
+from streamreasoner.counts import counted
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from streamreasoner.engine.updates import Updates
     from streamreasoner.io.files.documents import Reading
     from streamreasoner.program.checked import CheckedProgram
+
+_QUADS: Final = "triple or quad", "triples or quads"
 
 
 def materialize(
@@ -122,20 +125,20 @@ def materialize(
     size = reasoner.size(hidden=hidden)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{size.present:,} fact{'s' * (size.present != 1)}, {size.derived:,} of them inferred;"
+        f"{counted(size.present, 'fact')}, {size.derived:,} of them inferred;"
         f" {seconds:.1f} s, {peak:,.0f} MiB at the most.",
         file=report,
     )
     if generalized:
         print(
-            f"{generalized:,} triples or quads are not RDF (for example a literal as subject)."
-            f" They are in files named *{GENERALIZED}.*",
+            f"Not RDF (for example a literal as subject): {counted(generalized, *_QUADS)},"
+            f" in files named *{GENERALIZED}.*",
             file=report,
         )
     if unprinted:
         print(
-            f"{unprinted:,} triples or quads are not RDF (for example a literal as subject)."
-            " They are not printed; --format json prints them.",
+            f"Not RDF (for example a literal as subject): {counted(unprinted, *_QUADS)},"
+            " not printed; --format json prints them.",
             file=report,
         )
     if print_violations(reasoner):

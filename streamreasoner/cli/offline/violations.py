@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from streamreasoner.counts import counted
+
 if TYPE_CHECKING:
     from streamreasoner.api.reasoner import Reasoner
 
@@ -33,8 +35,7 @@ def print_violations(reasoner: Reasoner) -> int:
         violated += bool(len(args))
     if count:
         print(
-            f"{count:,} violation{'s' * (count > 1)} of"
-            f" {violated} constraint{'s' * (violated > 1)}.",
+            f"{counted(count, 'violation')} of {counted(violated, 'constraint')}.",
             file=sys.stderr,
         )
     return count

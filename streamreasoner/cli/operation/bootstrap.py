@@ -14,6 +14,7 @@ from streamreasoner.cli.options import (
     HeaderLine,
     tell_skipped,
 )
+from streamreasoner.counts import counted
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def bootstrap(
 
         done = app.bootstrap(loaded, request, _wanted(starting), report)
     print(
-        f"Loaded {done.facts} facts in {done.epochs} epochs"
+        f"Loaded {counted(done.facts, 'fact')} in {counted(done.epochs, 'epoch')}"
         f"{'' if publish else ', of which nothing is published'}. Go on with: streamreasoner run"
         f" --config {config}"
     )

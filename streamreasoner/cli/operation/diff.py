@@ -9,6 +9,7 @@ import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP, Format, Lines
 from streamreasoner.cli.options import CONFIG_FILE, All, ConfigFile
+from streamreasoner.counts import counted
 
 
 def diff(
@@ -44,6 +45,6 @@ def diff(
                 print(write_fact(fact.predicate, fact.arguments, sign))
         count += 1
     print(
-        f"{count} change{'s' * (count != 1)} from the end of epoch {begin} to {end}.",
+        f"{counted(count, 'change')} from the end of epoch {begin} to {end}.",
         file=sys.stderr,
     )

@@ -11,6 +11,7 @@ import typer
 
 from streamreasoner.cli.operation.moments import Format, Lines
 from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
+from streamreasoner.counts import counted
 from streamreasoner.errors import StateError
 
 if TYPE_CHECKING:
@@ -229,11 +230,12 @@ def _text(line: dict[str, Any]) -> str:
             return f"{sign} {name}({', '.join(args)})  {kind}, epoch {line['epoch']}{time}"
         case {"line": "done", "step": step, "what": what, "files": files, "terms": terms}:
             listed = f": {', '.join(files)}" if files else ""
-            number = f" ({terms} terms)" if terms else ""
+            number = f" ({counted(terms, 'term')})" if terms else ""
             return f"step {step}: {what}{number}{listed}"
         case {"line": "remains", "file": file, "term": term}:
             return f"STILL THERE: {term} in {file}"
         case {"line": "searched", "terms": terms, "found": found}:
-            return f"searched every file for {len(terms)} terms: found in {found} files"
+            searched = f"searched every file for {counted(len(terms), 'term')}"
+            return f"{searched}: found in {counted(found, 'file')}"
         case _:
             return f"not in this state: {line['where']}: {line['what']}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
+from streamreasoner.counts import counted
 from streamreasoner.errors import DataError, StateError
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def rebuild(
         check_none_waits(state.tables, last, "A new state")
         facts = _write(state, last, into)
     print(
-        f"Wrote {into / 'program.dl'} and {facts} facts to {into / 'facts.jsonl'}, as of "
-        f"epoch {last}. Start a new pipeline with this program, a new state directory, "
+        f"Wrote {into / 'program.dl'} and {counted(facts, 'fact')} to {into / 'facts.jsonl'}, "
+        f"as of epoch {last}. Start a new pipeline with this program, a new state directory, "
         "app_id and topics, and send it the facts: streamreasoner produce "
         f"{into / 'facts.jsonl'} --config NEW"
     )

@@ -16,6 +16,7 @@ import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP
 from streamreasoner.cli.options import CONFIG_FILE, ConfigFile, Written
+from streamreasoner.counts import counted
 from streamreasoner.errors import ConfigError, DataError, StateError
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def snapshot(
     with _opened(output) as stream:
         closure = loaded.output.include == "all"
         count = _write(past, epoch, of_name(written), stream, closure=closure)
-    print(f"{count} facts at the end of epoch {epoch}.", file=sys.stderr)
+    print(f"{counted(count, 'fact')} at the end of epoch {epoch}.", file=sys.stderr)
     if offsets is None:
         print(position.to_json(), file=sys.stderr)
     else:

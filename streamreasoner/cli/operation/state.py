@@ -9,6 +9,7 @@ import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP, Format, Lines
 from streamreasoner.cli.options import CONFIG_FILE, All, ConfigFile
+from streamreasoner.counts import counted
 
 
 def state(
@@ -61,4 +62,4 @@ def state(
                 case Lines.JSON:
                     print(write_fact(fact.predicate, fact.arguments, 1))
             count += 1
-    print(f"{count} fact{'s' * (count != 1)} at the end of epoch {epoch}.", file=sys.stderr)
+    print(f"{counted(count, 'fact')} at the end of epoch {epoch}.", file=sys.stderr)

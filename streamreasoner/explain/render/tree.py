@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamreasoner.counts import counted
 from streamreasoner.explain.proof import (
     Absent,
     Aggregation,
@@ -127,11 +128,11 @@ def _step(
     if step.competition is not None:
         other = step.competition
         notes.append(
-            f"{other.function} of {other.candidates} candidates; the next is"
+            f"{other.function} of {counted(other.candidates, 'candidate')}; the next is"
             f" {printer.fact(other.next_best)}"
         )
     if step.asserted < 0 and step.until is None:
-        often = _count(-step.asserted, "time", "times")
+        often = counted(-step.asserted, "time")
         notes.append(f"retracted {often} more than asserted, but other derivations keep it present")
     match step.why:
         case Derivation() as derivation:
@@ -139,7 +140,7 @@ def _step(
             return _Branch(line, tuple(notes), _premises(derivation, printer))
         case Aggregation(aggregates, matches, total):
             printed = ", ".join(printer.part(aggregate) for aggregate in aggregates)
-            notes.insert(0, f"{printed} of {_count(total, 'match', 'matches')}")
+            notes.insert(0, f"{printed} of {counted(total, 'match', 'matches')}")
             children = [
                 _Branch(_rule(match, printer), (), _premises(match, printer)) for match in matches
             ]
@@ -186,9 +187,7 @@ def _reason(absence: Absence, printer: ExplanationPrinter) -> str:
     if absence.asserted > 0:
         parts.append("it is asserted, but derived retractions cancel it")
     elif absence.asserted < 0:
-        parts.append(
-            f"it is retracted {_count(-absence.asserted, 'time', 'times')} more than asserted"
-        )
+        parts.append(f"it is retracted {counted(-absence.asserted, 'time')} more than asserted")
     elif absence.stated is not None:
         parts.append(f"it is stated in {absence.stated.place}, but retracted, or not yet evaluated")
     else:
@@ -250,7 +249,3 @@ def _why(failure: Failure, shown: str, printer: ExplanationPrinter) -> str:  # n
 
 def _listed(facts: Sequence[Fact], printer: ExplanationPrinter) -> str:
     return ", ".join(printer.fact(fact) for fact in facts)
-
-
-def _count(number: int, singular: str, plural: str) -> str:
-    return f"{number} {singular if number == 1 else plural}"

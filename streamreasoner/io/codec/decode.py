@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamreasoner.counts import counted
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import TermError
 from streamreasoner.io.codec.envelope import (
@@ -276,7 +277,7 @@ class Codec:
             detail = unknown_text(rows.predicate, visible)
         else:
             reason = Reason.WRONG_ARITY
-            detail = f"{rows.predicate} has {arity} arguments; got {rows.arity}."
+            detail = f"{rows.predicate} has {counted(arity, 'argument')}; got {rows.arity}."
         _reject(rows, range(len(rows.messages)), reason, detail, rejected)
         return False
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from streamreasoner.counts import counted
 from streamreasoner.errors import StateError
 from streamreasoner.system import disk
 
@@ -182,7 +183,7 @@ def check_finished(state: StateConfig) -> None:
 def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(
-            f"{each.name} ({each.size} bytes, SHA-256 {each.digest[:12]})"
+            f"{each.name} ({counted(each.size, 'byte')}, SHA-256 {each.digest[:12]})"
             if each.digest
             else each.name
             for each in value

@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from streamreasoner.counts import counted
 from streamreasoner.errors import (
     BrokerError,
     EnvironmentSetupError,
@@ -126,10 +127,9 @@ class LastResort:
         elif not attempts.trials:
             attempts = Attempts(epoch, offsets, (_ENDED,))
         _log.warning(
-            "Epoch %d fails. Its %d messages are evaluated in parts to find those that cause the "
-            "failure.",
+            "Epoch %d fails. It has %s, evaluated in parts to find those that cause the failure.",
             epoch,
-            len(batch),
+            counted(len(batch), "message"),
         )
         verdict = _Trials(self._evaluator, self._file, attempts, keep_alive).verdict(batch)
         keep_alive()
@@ -240,11 +240,11 @@ def _report(epoch: int, verdict: Verdict, count: int) -> None:
     if verdict.left_out:
         first = verdict.left_out[0]
         _log.warning(
-            "Epoch %d fails with %d of its %d messages, which go to the dead-letter topic with the "
-            "reason. The first is at offset %d of partition %d of %s.",
+            "Epoch %d fails with %d of its %s, which go to the dead-letter topic with the reason. "
+            "The first is at offset %d of partition %d of %s.",
             epoch,
             len(verdict.left_out),
-            count,
+            counted(count, "message"),
             first.offset,
             first.partition,
             first.topic,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from streamreasoner.counts import counted
 from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.errors import StreamReasonerError
 from streamreasoner.io.codec.decode import Codec
@@ -186,10 +187,10 @@ class SlotEvaluator:
                 raise
             _log.debug("The slot until %d fails.", end, exc_info=error)
         _log.warning(
-            "The slot of event time until %s fails. Its %d messages are evaluated in parts to find "
+            "The slot of event time until %s fails. It has %s, evaluated in parts to find "
             "those that cause the failure, which go to the dead-letter topic.",
             timestamps.iso(min(end, timestamps.LAST)),
-            len(slot.messages),
+            counted(len(slot.messages), "message"),
         )
         failure = self._fails((), end)
         if failure is not None:

@@ -49,6 +49,7 @@ _TEXTS = {
     "sparql": "{?value} violates a constraint in SPARQL",
 }
 _OF_COMPONENT = "{?value} does not satisfy the constraint component %s"
+_COUNTED = re.compile(r"(?<=%s )(value|character)s\b")
 _PLACEHOLDER = re.compile(r"\{[?$](\w+)\}")
 
 
@@ -112,6 +113,8 @@ class Texts:
             values = ", ".join(map(self._short, component.values))
         else:
             values = ", ".join(map(self._short, component.values[:1]))
+        if values == "1" and component.name not in REFERRING:
+            text = _COUNTED.sub(r"\1", text)
         text = text.replace("%s", values.replace("{?", "{ ?"))
         if self._shape.path is not None:
             text += f" ({path_text(self._shape.path, self._short)})"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from streamreasoner.counts import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -53,5 +55,5 @@ def misuse(name: str, count: int) -> tuple[str, str | None] | None:
     if count in counts:
         return None
     least, most = counts[0], counts[-1]
-    allowed = f"{least}" if least == most else f"{least} to {most}"
-    return f"`{name}` takes {allowed} arguments, not {count}", None
+    allowed = counted(most, "argument") if least == most else f"{least} to {most} arguments"
+    return f"`{name}` takes {allowed}, not {count}", None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from streamreasoner.counts import counted
 from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.sparql.algebra import (
     BasicGraphPattern,
@@ -189,7 +190,8 @@ class GroupReader(ExpressionReader):
             names.add(variable.name)
         for row, row_span in others:
             if len(row) != len(first):
-                message = f"a row of VALUES has {len(row)} values for {len(first)} variables"
+                variables = counted(len(first), "variable")
+                message = f"a row of VALUES has {counted(len(row), 'value')} for {variables}"
                 raise self._refusal(message, row_span, "write UNDEF for a value that is missing")
         return Values(first, tuple(row for row, _ in others), span)
 

@@ -20,6 +20,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from streamreasoner.counts import counted
 from streamreasoner.errors import StateError
 from streamreasoner.state.delta import log, seal
 
@@ -204,7 +205,7 @@ def _verified(
         raise _damage(path, f"cannot be read: {error}") from error
     size = memoryview(data).nbytes
     if size != file.size:
-        raise _damage(path, f"has {size} bytes, but the log says {file.size}")
+        raise _damage(path, f"has {counted(size, 'byte')}, but the log says {file.size}")
     if file.digest and seal.digest(data) != file.digest:
         raise _damage(path, "is damaged: its digest differs from the one in the log")
     return data

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from streamreasoner.counts import counted
 from streamreasoner.errors import StateError
 from streamreasoner.state import schemas
 from streamreasoner.state.delta import checkpoint, datafile, log, replay, retention, snapshot
@@ -408,7 +409,7 @@ def _check_files(current: Snapshot, directory: Path) -> list[DataFile]:
         path = file.path_in(directory)
         size = path.stat().st_size if path.exists() else None
         if size != file.size:
-            state = "is missing" if size is None else f"has {size} bytes"
+            state = "is missing" if size is None else f"has {counted(size, 'byte')}"
             raise StateError(
                 f"The data file {path} {state}; the log says {file.size} bytes. {log.RESTORE}"
             )

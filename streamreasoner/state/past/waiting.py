@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.counts import counted
 from streamreasoner.errors import StateError
 from streamreasoner.state import restore, schemas
 from streamreasoner.state.delta.held import HeldTable
@@ -33,8 +34,8 @@ def check_none_waits(directory: Path, last: int, what: str) -> None:
     count = len(restore.waiting(HeldTable(directory / schemas.WAITING), last + 1, after))
     if count:
         raise StateError(
-            f"{what} does not know the {count} updates that wait until event time has passed their "
-            "slots. Start the pipeline, and let each partition of the input have a message or tick "
-            "of a later time, until streamreasoner_waiting_updates is 0. Then stop it and try "
+            f"{what} does not know {counted(count, 'update')} whose slots event time has not "
+            "passed. Start the pipeline, and let each partition of the input have a message or "
+            "tick of a later time, until streamreasoner_waiting_updates is 0. Then stop it and try "
             "again."
         )

@@ -146,7 +146,7 @@ def test_generalized_rdf_is_in_a_separate_file(tmp_path):
 
     assert len(valid) == 2
     assert apart == [f'"Ann" <{RDF.type}> <http://example.org/Name> .']
-    assert "1 triples or quads are not RDF" in result.stdout
+    assert "Not RDF (for example a literal as subject): 1 triple or quad," in result.stdout
 
     write(tmp_path / "graph.ttl", graph.replace('"Ann"', "ex:a"))
     run("rho-df", tmp_path / "graph.ttl", "--output", output)
@@ -219,7 +219,7 @@ def test_facts_are_printed_in_a_format(tmp_path):
     literal = write(tmp_path / "literal.nt", f'{ranges}<u:s> <u:p> "x" .\n')
     result = run("rho-df", literal, "--format", "ntriples")
     assert len(result.stdout.splitlines()) == 2
-    assert "1 triples or quads are not RDF" in result.stderr
+    assert "Not RDF (for example a literal as subject): 1 triple or quad," in result.stderr
 
 
 GRAPHS = """

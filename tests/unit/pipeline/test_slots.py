@@ -177,7 +177,7 @@ def test_nothing_that_waits_is_erased_or_lost(tmp_path):
     """Commands that do not know what waits refuse the state, and say what to do."""
     stream = Stream(tmp_path, EDGES, LOGS)
     stream.read({BAG: 4, OTHER: 0})
-    with pytest.raises(StateError, match=r"An erasure does not know the 3 updates that wait"):
+    with pytest.raises(StateError, match=r"An erasure does not know 3 updates whose slots"):
         check_none_waits(tmp_path / "tables", 0, "An erasure")
     stream.read(ALL)
     stream.restart()

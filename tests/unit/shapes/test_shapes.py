@@ -88,6 +88,25 @@ def test_texts_and_severities_are_those_of_the_shape():
     )
 
 
+@pytest.mark.parametrize(
+    ("demand", "said"),
+    [
+        ("sh:minCount 1", "has fewer than 1 value (ex:name)"),
+        ("sh:maxCount 0", "has more than 0 values (ex:name)"),
+        ("sh:maxCount 1", "has more than 1 value (ex:name)"),
+        ("sh:minLength 11", "is shorter than 11 characters (ex:name)"),
+        ("sh:maxLength 1", "is longer than 1 character (ex:name)"),
+        ('sh:hasValue "1"', 'does not have the value "1" (ex:name)'),
+    ],
+)
+def test_texts_count_values_and_characters(demand, said):
+    """One is singular, and other numbers are plural."""
+    shape = f"ex:S sh:targetNode ex:a ; sh:property [ sh:path ex:name ; {demand} ] ."
+    program = checked(HEADER + shape)
+    (constraint,) = program.constraints.values()
+    assert said in constraint.template.text
+
+
 def test_helpers_are_hidden_and_the_rest_is_not(tmp_path):
     """A program that imports shapes publishes what it would without them."""
     (tmp_path / "shapes.ttl").write_text(SHAPES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.counts import counted
 from streamreasoner.errors import ConfigError
 from streamreasoner.lang.ast import ARITIES
 from streamreasoner.program.unknown import unknown_predicate
@@ -54,7 +55,7 @@ def _problems(
         visible = {name: number for name, number in arities.items() if name not in hidden}
         yield "; ".join(unknown_predicate(fact.predicate, visible))
     elif arity is not None and len(fact.args) != arity:
-        yield f"{fact.predicate} has {arity} arguments; found {len(fact.args)}"
+        yield f"{fact.predicate} has {counted(arity, 'argument')}; found {len(fact.args)}"
     elif fact.predicate in ARITIES:
         for position, part in _PARTS.items():
             if position < len(fact.args):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from fastavro import parse_schema, schemaless_reader
 from fastavro.schema import SchemaParseException, UnknownType
 
+from streamreasoner.counts import counted
 from streamreasoner.io.formats.records.record import Field, Record, Shape, no_column
 from streamreasoner.io.formats.records.typed import (
     binary,
@@ -90,14 +91,15 @@ class AvroSchema:
         except _MALFORMED as error:
             # The library names what it reads from, by an address that differs each time.
             why = str(error).partition(" from <")[0].rstrip(".") or "it ends too early"
-            detail = f"After {stream.tell()} bytes of its record, the value is malformed: {why}."
+            begin = f"After {counted(stream.tell(), 'byte')} of its record"
+            detail = f"{begin}, the value is malformed: {why}."
             reason = Reason.MALFORMED_DOCUMENT
             raise RejectedError(reason, detail) from None
         if stream.tell() != len(payload):
             raise RejectedError(
                 Reason.MALFORMED_DOCUMENT,
                 f"The value goes on after its record, which ends after {stream.tell()} of"
-                f" {len(payload)} bytes.",
+                f" {counted(len(payload), 'byte')}.",
             )
         return Record(self._shape, content)
 

@@ -1,6 +1,6 @@
 // Triples as a picture. Invariant: the same triples give the same picture, of bounded size.
 
-import { h, svg } from "./dom.js";
+import { h, quantity, svg } from "./dom.js";
 import { termText } from "./terms.js";
 
 export const MOST_NODES = 200;
@@ -30,9 +30,9 @@ export function graphFigure(triples) {
     const same = labels.size === 1 ? ` All edges are ${termText([...labels][0])}.` : "";
     const hidden = placeLabels(nodes, same === "" ? edges : []);
     const left = hidden
-        ? ` ${hidden} labels that would cover others are left out: point at a node or an edge.`
+        ? ` Left out, as they would cover others: ${quantity(hidden, "label")}; point at a node or an edge.`
         : "";
-    const caption = `${nodes.length} nodes, ${edges.length} edges.${same}${part}${left}`;
+    const caption = `${quantity(nodes.length, "node")}, ${quantity(edges.length, "edge")}.${same}${part}${left}`;
     return h("figure", {}, picture(nodes, edges), h("figcaption", {}, caption));
 }
 
@@ -186,7 +186,7 @@ function picture(nodes, edges) {
             width,
             height,
             role: "img",
-            "aria-label": `A graph of ${nodes.length} nodes and ${edges.length} edges`,
+            "aria-label": `A graph of ${quantity(nodes.length, "node")} and ${quantity(edges.length, "edge")}`,
         },
         svg("defs", {}, arrow),
         edges.map(edgeElement),

@@ -1,6 +1,6 @@
 // A proof as a tree that opens step by step, from `/explain`.
 
-import { count, h } from "./dom.js";
+import { count, h, quantity } from "./dom.js";
 import { condition, factNode, ruleElement } from "./explained.js";
 import { factLink, factText } from "./terms.js";
 
@@ -105,7 +105,7 @@ function competition({ competition: found }) {
     return h(
         "p",
         { class: "rule" },
-        `${found.function} of ${count(found.candidates)} candidates; next best: `,
+        `${found.function} of ${quantity(found.candidates, "candidate")}; next best: `,
         factNode(found.next_best),
     );
 }

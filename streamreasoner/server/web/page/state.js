@@ -69,7 +69,7 @@ export class StateView {
                     {},
                     h("figcaption", {}, h("b", {}, name), ` ${means}`),
                     h("p", { class: "value" }, shown(last)),
-                    sparkline(values, `${name} over the last ${values.length} epochs`),
+                    sparkline(values, `${name} over the last ${quantity(values.length, "epoch")}`),
                     h(
                         "p",
                         { class: "hint" },
