@@ -60,6 +60,7 @@ class Dashboard:
         self._console = console or Console()
         self._duration = duration
         self._steps: dict[str, float | None] = {}
+        self._parts: dict[str, str] = {}
         self._spinner = Spinner("dots", style="cyan")
         self._announcements: deque[str] = deque(maxlen=_EVENT_LINES)
         self._schema: deque[str] = deque(maxlen=_SCHEMA_LINES)
@@ -80,6 +81,11 @@ class Dashboard:
         self._steps[what] = seconds
         if self._live is None:
             self._start_live(screen=False)
+
+    def progress(self, what: str, now: float, done: int, total: int) -> None:
+        """Record how many parts of a step are done."""
+        del now
+        self._parts[what] = f"{done} of {total}"
 
     def stream(self) -> None:
         """Replace the list of steps by the full-screen view."""
@@ -157,7 +163,7 @@ class Dashboard:
         table = Table.grid(padding=(0, 1))
         for what, seconds in list(self._steps.items()):
             if seconds is None:
-                table.add_row(self._spinner, Text(what, style="cyan"), "")
+                table.add_row(self._spinner, Text(what, style="cyan"), self._parts.get(what, ""))
             else:
                 duration = Text(f"{seconds:5.1f} s", style="dim")
                 table.add_row(Text("✓", style="green"), what, duration)

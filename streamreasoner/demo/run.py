@@ -144,8 +144,11 @@ def _age() -> float:
 
 
 def _compile(view: View) -> None:
-    with _step(view, "Kernels: compiled, or loaded from the cache"):
-        warmup.prepare(load_program(RULES))
+    what = "Kernels: compiled, or loaded from the cache"
+    with _step(view, what):
+        warmup.prepare(
+            load_program(RULES), lambda done, total: view.progress(what, _age(), done, total)
+        )
 
 
 def _start_broker(

@@ -111,6 +111,25 @@ def test_the_start_is_a_list_of_steps(console):
     assert "spark" in text
 
 
+def test_a_long_step_counts_its_parts(console, capsys):
+    """The screen always says how many are done, and plain text every ten seconds."""
+    dashboard = Dashboard(60, console)
+    dashboard.step("kernels", 1.0)
+    dashboard.progress("kernels", 2.0, 30, 75)
+    dashboard.close()
+    assert "30 of 75" in drawn(dashboard, console)
+
+    plain = PlainView()
+    for now in range(1, 32):
+        plain.progress("kernels", float(now), now, 75)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[1] for line in lines] == [
+        "10 of 75 ...",
+        "20 of 75 ...",
+        "30 of 75 ...",
+    ]
+
+
 def test_the_newest_changes_are_at_the_bottom_of_the_screen(console):
     """If there are more changes than lines, the newest ones are shown."""
     changes = tuple(Change((f"<a:{n}>", TYPE, name("C")), 1, 0) for n in range(100))
