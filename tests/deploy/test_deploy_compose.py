@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from streamreasoner.config import load
+from streamreasoner.io.kafka.broker import KAFKA_VERSION
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
@@ -32,6 +33,11 @@ def test_the_services_are_those_of_the_pipeline():
     assert {key for key in COMPOSE if not key.startswith("x-")} == {
         *("name", "services", "networks", "volumes")
     }
+
+
+def test_the_broker_is_that_of_the_demo():
+    """Compose, the demo and the tests have one version of Kafka."""
+    assert SERVICES["kafka"]["image"] == f"apache/kafka:{KAFKA_VERSION}"
 
 
 @each_service
