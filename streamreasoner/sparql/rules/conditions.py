@@ -70,7 +70,7 @@ class Conditions:
     def __init__(
         self,
         book: Rulebook,
-        exists: Callable[[Body, Pattern, Span, bool], Ways],
+        exists: Callable[[Body, Pattern, bool], Ways],
         base: str,
     ) -> None:
         self._book = book
@@ -102,7 +102,7 @@ class Conditions:
             case Apply("BOUND", (Variable(name),)):
                 return _ALWAYS if (self._book.variable(name) in body.bound) == wanted else _NEVER
             case Exists(pattern):
-                return self._exists(body, pattern, expression.span, wanted)
+                return self._exists(body, pattern, wanted)
             case Apply(operator, (left, right)) if operator in _OPPOSITE:
                 return self._comparison(
                     left, operator if wanted else _OPPOSITE[operator], right, body

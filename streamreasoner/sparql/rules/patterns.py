@@ -6,7 +6,7 @@ them apart, also those that a blank node, a path or a sub-query hides; elsewhere
 
 from __future__ import annotations
 
-from dataclasses import replace
+from copy import copy
 from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang.ast import (
@@ -36,6 +36,7 @@ from streamreasoner.sparql.algebra import (
     Values,
     mentioned,
 )
+from streamreasoner.sparql.correlation import is_join, seen
 from streamreasoner.sparql.rules.bodies import (
     NOTHING_GIVEN,
     Body,
@@ -44,7 +45,6 @@ from streamreasoner.sparql.rules.bodies import (
     substituted,
 )
 from streamreasoner.sparql.rules.conditions import Conditions
-from streamreasoner.sparql.rules.correlation import check_correlation
 from streamreasoner.sparql.rules.groups import Groups
 from streamreasoner.sparql.rules.paths import Paths
 from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, number
@@ -53,7 +53,7 @@ from streamreasoner.sparql.rules.slices import Slice, sliced
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from streamreasoner.lang.ast import Literal, Span
+    from streamreasoner.lang.ast import Literal
     from streamreasoner.sparql.algebra import Expression, Pattern, Term, TriplePattern
     from streamreasoner.sparql.rules.dataset import Dataset
     from streamreasoner.sparql.rules.rulebook import Rulebook
@@ -80,9 +80,8 @@ class Patterns:
         self.warnings: list[Diagnostic] = []
         self._book = book
         self._dataset = dataset
-        self._given = given
+        self._give(given)
         self._paths = Paths(book, dataset, given)
-        self._conditions = Conditions(book, self._exists, dataset.base)
         self._groups = Groups(book)
         self._graph: Term | None = None
         self._counted = False
@@ -262,23 +261,44 @@ class Patterns:
         self,
         body: Body,
         pattern: Pattern,
-        span: Span,
         wanted: bool,  # noqa: FBT001 - a truth value
     ) -> list[tuple[Literal, ...]]:
         """Whether a pattern has a solution that is compatible with a body (section 18.6)."""
-        apart = tuple(name for name in body.bound if name not in self._given.bound)
-        check_correlation(pattern, replace(body, bound=apart), self._book, span)
-        condition = None
+        condition, whole = None, pattern
         while isinstance(pattern, Filter):
             # Filters of the group see the variables of the body.
             condition, pattern = _both(pattern.condition, condition), pattern.pattern
+        apart = set(body.bound).difference(self._given.bound)
+        names = frozenset(each for each in seen(pattern) if self._book.variable(each) in apart)
         counted, self._counted = self._counted, False
-        rights = self.bodies(pattern)
+        if is_join(pattern, names):
+            rights = self.bodies(pattern)
+        else:
+            condition, rights = None, self._bodies_for(body, whole)
         self._counted = counted
         if not wanted:
             return [self._none(body, rights, condition, "exists")]
         once = self._counted
         return [(each,) for each in self._some(body, rights, condition, "exists", once=once)]
+
+    def _bodies_for(self, body: Body, pattern: Pattern) -> list[Body]:
+        """The solutions of a pattern with values of a body in place of its variables."""
+        read = self._names(seen(pattern))
+        if isinstance(self._graph, Variable):
+            read.add(self._graph.name)
+        columns = [name for name in body.bound if name in read]
+        inner = self._having(self._book.materialised("outer", [body], columns))
+        return inner.bodies(pattern)
+
+    def _having(self, given: Body) -> Patterns:
+        """The same, with other values that are given."""
+        other = copy(self)
+        other._give(given)  # noqa: SLF001 - another of this class
+        return other
+
+    def _give(self, given: Body) -> None:
+        self._given = given
+        self._conditions = Conditions(self._book, self._exists, self._dataset.base)
 
     def _none(
         self, body: Body, rights: Iterable[Body], condition: Expression | None, kind: str
@@ -432,9 +452,15 @@ class Patterns:
     def _sub_select(self, select: Select) -> list[Body]:
         distinct = select.modifier == "DISTINCT" and self._counted
         counted, self._counted = self._counted, self._counted and not distinct
-        bodies = self.solutions(select)
+        projected = self._names(each.name for each in select.variables)
+        # A variable that is not selected is another one than that of outside.
+        kept = [name for name in self._given.bound if name in projected]
+        inner = self
+        if len(kept) < len(self._given.bound):
+            narrow = self._book.materialised("outer", [self._given], kept)
+            inner = self._having(narrow if kept else NOTHING_GIVEN)
+        bodies = inner.solutions(select)
         self._counted = counted
-        projected = self._names(each.name for each in select.variables).union(self._given.bound)
         found = []
         for body in bodies:
             apart = [

@@ -21,16 +21,6 @@ UNSUPPORTED = {
     "SELECT ?x { ?x ex:p ?y FILTER REGEX(?y, 'a', 'iw') }": ("REGEX", "no flag `w`"),
     "SELECT ?x { ?x ex:p ?y FILTER REGEX(?y, ?x, 'x') }": ("?x", "needs a constant pattern"),
     "SELECT ?x { ?x ex:p ?y BIND(REPLACE('a', 'a', ?y, 'q') AS ?z) }": ("?y", "needs a constant"),
-    "SELECT ?x { ?x ex:p ?y FILTER EXISTS { ?z ex:q ?z OPTIONAL { ?y ex:r ?z } } }": (
-        "EXISTS",
-        "in OPTIONAL",
-    ),
-    "SELECT ?x { ?x ex:p ?y FILTER EXISTS { ?z ex:q ?z MINUS { ?y ex:r ?z } } }": (
-        "EXISTS",
-        "in MINUS",
-    ),
-    "SELECT ?x { ?x ex:p ?y FILTER EXISTS { ?z ex:q ?z BIND(?y AS ?w) } }": ("EXISTS", "in BIND"),
-    "SELECT ?x { VALUES ?x { 1 } FILTER EXISTS { ?x ex:p* ?z } }": ("EXISTS", "no steps"),
 }
 MALFORMED = {
     "SELECT ?x { ?x ex:p }": "is not SPARQL",

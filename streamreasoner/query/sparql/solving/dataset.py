@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from streamreasoner.query.sparql.solving.relation import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Solutions that a pattern is evaluated for, each by itself.
+
+    Attributes:
+        solutions: The solutions.
+        apart: Those of their variables that no query names: one with a number for each solution,
+            and the graphs that it is of.
+    """
+
+    solutions: Relation
+    apart: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +32,22 @@ class Scope:
     Attributes:
         source: A table with the columns s, p and o, and g if there is a variable.
         variable: Has the name of the graph in each solution; None if there is one graph only.
+        given: What it is evaluated for; None: one solution without variables.
     """
 
     source: str
     variable: str | None = None
+    given: Given | None = None
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """The variables of each solution that no query names."""
+        graph = () if self.variable is None else (self.variable,)
+        return graph if self.given is None else tuple(dict.fromkeys((*graph, *self.given.apart)))
+
+    def of(self, given: Given | None) -> Scope:
+        """The same for other solutions."""
+        return replace(self, given=given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from streamreasoner.query.sparql.computing.expressions import (
     variables_of,
 )
 from streamreasoner.query.sparql.solving.aggregates import aggregated
+from streamreasoner.query.sparql.solving.dataset import Given
 from streamreasoner.query.sparql.solving.paths import Ends, PathTables
 from streamreasoner.query.sparql.solving.relation import Relation
 from streamreasoner.query.sparql.solving.rows import Rows
@@ -42,8 +43,8 @@ from streamreasoner.sparql.algebra import (
     Service,
     Union,
     Values,
-    mentioned,
 )
+from streamreasoner.sparql.correlation import is_join, seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,39 +85,33 @@ class Patterns:
         return self._select(select, self._dataset.default)
 
     def _evaluate(  # noqa: C901, PLR0911, PLR0912  (one per operator)
-        self, pattern: Pattern, scope: Scope, outer: Relation | None
+        self, pattern: Pattern, scope: Scope
     ) -> Relation:
-        """The solutions of a pattern.
-
-        Args:
-            pattern: The pattern.
-            scope: The graph that it matches.
-            outer: In EXISTS, the solutions whose variables its filters see.
-        """
+        """The solutions of a pattern, in the graphs and for the solutions of a scope."""
         relations = self._relations
         match pattern:
             case BasicGraphPattern():
                 return self._triples(pattern, scope)
             case Join(left, right):
-                found = self._evaluate(left, scope, outer)
-                return relations.join(found, self._evaluate(right, scope, outer))
+                found = self._evaluate(left, scope)
+                return relations.join(found, self._evaluate(right, scope))
             case LeftJoin():
-                return self._left_join(pattern, scope, outer)
+                return self._left_join(pattern, scope)
             case Union(left, right):
-                found = self._evaluate(left, scope, outer)
-                return relations.union(found, self._evaluate(right, scope, outer))
+                found = self._evaluate(left, scope)
+                return relations.union(found, self._evaluate(right, scope))
             case Minus(left, right):
-                beside = frozenset({scope.variable} if scope.variable else ())
-                found = self._evaluate(left, scope, outer)
-                return relations.minus(found, self._evaluate(right, scope, None), beside)
+                found = self._evaluate(left, scope)
+                beside = frozenset(scope.apart)
+                return relations.minus(found, self._evaluate(right, scope), beside)
             case Filter(condition, inner):
-                return self._filter(condition, self._evaluate(inner, scope, outer), scope, outer)
+                return self._filter(condition, self._evaluate(inner, scope), scope)
             case Extend():
-                return self._extended(pattern, scope, outer)
+                return self._extended(pattern, scope)
             case Graph():
-                return self._graph(pattern, outer)
+                return self._graph(pattern, scope)
             case Values():
-                return self._values_block(pattern)
+                return relations.join(self._values_block(pattern), self._unit(scope))
             case Group():
                 return self._group(pattern, scope)
             case Select():
@@ -132,9 +127,7 @@ class Patterns:
     def _triples(self, pattern: BasicGraphPattern, scope: Scope) -> Relation:
         """The matches of triple patterns; those of blank nodes are variables as well."""
         if not pattern.triples:
-            return (
-                self._relations.unit() if scope.variable is None else self._names_of(scope.variable)
-            )
+            return self._unit(scope)
         places: dict[str, str] = {}
         conditions = ["true"]
         tables = []
@@ -159,7 +152,16 @@ class Patterns:
                 known = places.setdefault(scope.variable, f"{alias}.g")
                 conditions.append(f"{alias}.g = {known}")
         rest = f"from {', '.join(tables)} where {' and '.join(conditions)}"
-        return Relation(self._relations.select(places, rest), tuple(places))
+        found = Relation(self._relations.select(places, rest), tuple(places))
+        if scope.given is None:
+            return found
+        return self._relations.join(found, scope.given.solutions)
+
+    def _unit(self, scope: Scope) -> Relation:
+        """One solution without variables, for each of what is given and in each graph."""
+        unit = self._relations.unit()
+        found = unit if scope.variable is None else self._names_of(scope.variable)
+        return found if scope.given is None else self._relations.join(found, scope.given.solutions)
 
     def _path(self, path: Path, subject: Term, value: Term, scope: Scope) -> str:
         ends = Ends(
@@ -175,49 +177,38 @@ class Patterns:
         sql = self._relations.select({variable: "g"}, f"from ({self._dataset.names})")
         return Relation(sql, (variable,))
 
-    def _graph(self, graph: Graph, outer: Relation | None) -> Relation:
+    def _graph(self, graph: Graph, scope: Scope) -> Relation:
         relations, dataset = self._relations, self._dataset
         if isinstance(graph.name, Constant):
             name = self._terms.find(graph.name.term)
-            found = self._evaluate(graph.pattern, dataset.named(name), outer)
+            found = self._evaluate(graph.pattern, dataset.named(name).of(scope.given))
             exists = f"exists (select 1 from {dataset.quads} where g = {name})"
             return relations.where(found, exists)
         # Apart from a variable of the pattern with this name, which may be unbound or another term.
         within = self._new("graph")
-        found = self._evaluate(graph.pattern, dataset.each_named(within), outer)
-        names = self._names_of(within)
-        if within not in found.variables:
-            found = relations.join(found, names)
-        named = relations.renamed(names, within, graph.name.name)
+        found = self._evaluate(graph.pattern, dataset.each_named(within).of(scope.given))
+        named = relations.renamed(self._names_of(within), within, graph.name.name)
         joined = relations.join(found, named)
         return relations.project(joined, [v for v in joined.variables if v != within])
 
-    def _left_join(self, pattern: LeftJoin, scope: Scope, outer: Relation | None) -> Relation:
+    def _left_join(self, pattern: LeftJoin, scope: Scope) -> Relation:
         relations = self._relations
-        left = self._evaluate(pattern.left, scope, outer)
-        right = self._evaluate(pattern.right, scope, outer)
+        left = self._evaluate(pattern.left, scope)
+        right = self._evaluate(pattern.right, scope)
         if pattern.condition is None:
             return relations.left_join(left, right)
         number = self._new("row")
         rows = self._memory.rows(left)
         numbered = self._memory.relation(rows.having(number, np.arange(rows.count, dtype=np.int32)))
         joined = relations.join(numbered, right)
-        matched = self._memory.rows(self._filter(pattern.condition, joined, scope, outer))
+        matched = self._memory.rows(self._filter(pattern.condition, joined, scope))
         is_unmatched = np.ones(rows.count, np.bool_)
         is_unmatched[matched.columns[number]] = False
         rest = self._memory.relation(rows.where(is_unmatched))
         both = relations.union(self._memory.relation(matched), rest)
         return relations.project(both, [v for v in both.variables if v != number])
 
-    def _filter(
-        self, condition: Expression, relation: Relation, scope: Scope, outer: Relation | None
-    ) -> Relation:
-        if outer is not None:
-            wanted = mentioned(condition) - {*relation.variables}
-            if any(v in wanted for v in outer.variables):
-                seen = [v for v in outer.variables if v in wanted or v in relation.variables]
-                given = self._relations.distinct(self._relations.project(outer, seen))
-                relation = self._relations.join(relation, given)
+    def _filter(self, condition: Expression, relation: Relation, scope: Scope) -> Relation:
         for each in _conjuncts(condition):
             relation = self._filtered(each, relation, scope)
         return relation
@@ -225,22 +216,39 @@ class Patterns:
     def _filtered(self, condition: Expression, relation: Relation, scope: Scope) -> Relation:
         match condition:
             case Exists(pattern):
-                found = self._evaluate(pattern, scope, relation)
-                return self._relations.matching(relation, found, is_wanted=True)
+                return self._matching(pattern, relation, scope, is_wanted=True)
             case Apply("!", (Exists(pattern),)):
-                found = self._evaluate(pattern, scope, relation)
-                return self._relations.matching(relation, found, is_wanted=False)
+                return self._matching(pattern, relation, scope, is_wanted=False)
             case _:
                 rows = self._memory.rows(relation)
                 values = self._values(condition, rows, scope, lambda term: int(truth(term) is True))
                 return self._memory.relation(rows.where(values == 1))
 
-    def _extended(self, pattern: Extend, scope: Scope, outer: Relation | None) -> Relation:
+    def _matching(
+        self, pattern: Pattern, relation: Relation, scope: Scope, *, is_wanted: bool
+    ) -> Relation:
+        """The solutions for which a pattern has a solution, or has none (section 18.6)."""
+        relations = self._relations
+        names = seen(pattern).intersection(relation.variables)
+        if is_join(pattern, names):
+            found = self._evaluate(pattern, scope.of(None))
+            return relations.matching(relation, found, is_wanted=is_wanted)
+        rows, number = self._memory.rows(relation), self._new("given")
+        graph = () if scope.variable is None else (scope.variable,)
+        each, positions = rows.distinct([*names, *graph])
+        numbers = np.arange(each.count, dtype=np.int32)
+        given = Given(self._memory.relation(each.having(number, numbers)), (number, *graph))
+        numbered = self._memory.relation(rows.having(number, positions.astype(np.int32)))
+        found = self._evaluate(pattern, scope.of(given))
+        matching = relations.matching(numbered, found, is_wanted=is_wanted)
+        return relations.project(matching, relation.variables)
+
+    def _extended(self, pattern: Extend, scope: Scope) -> Relation:
         """Solutions with what BIND and SELECT compute, one after the other for each solution."""
         steps = [pattern]
         while isinstance(inner := steps[-1].pattern, Extend):
             steps.append(inner)
-        relation = self._evaluate(inner, scope, outer)
+        relation = self._evaluate(inner, scope)
         kept = [*relation.variables, *(step.variable.name for step in reversed(steps))]
         has_labels = any(SOLUTION in variables_of(step.expression) for step in steps)
         if has_labels:
@@ -301,8 +309,7 @@ class Patterns:
             self._expressions.exists[id(exists)] = variable
             numbers = np.arange(rows.count, dtype=np.int32)
             numbered = self._memory.relation(rows.having(number, numbers))
-            inner = self._evaluate(exists.pattern, scope, numbered)
-            matching = self._relations.matching(numbered, inner, is_wanted=True)
+            matching = self._matching(exists.pattern, numbered, scope, is_wanted=True)
             found = self._memory.rows(self._relations.project(matching, [number])).columns[number]
             truths = [self._terms.find(each) for each in (FALSE, TRUE)]
             ids = np.array(truths, np.int32)[np.isin(numbers, found).astype(np.intp)]
@@ -323,13 +330,10 @@ class Patterns:
         return self._memory.relation(Rows(columns, len(values.rows)))
 
     def _group(self, pattern: Group, scope: Scope) -> Relation:
-        relation = self._evaluate(pattern.pattern, scope, None)
+        relation = self._evaluate(pattern.pattern, scope)
         keys = [key.name for key in pattern.keys if key.name in relation.variables]
         is_whole = not pattern.keys
-        if scope.variable is not None:
-            keys.append(scope.variable)
-            if scope.variable not in relation.variables:
-                relation = self._relations.join(relation, self._names_of(scope.variable))
+        keys += scope.apart
         rows = self._memory.rows(relation)
         aggregates = [
             (
@@ -342,35 +346,41 @@ class Patterns:
             for variable, aggregation in pattern.results
         ]
         found = aggregated(rows, keys, aggregates, self._terms, is_whole=is_whole)
-        if scope.variable is not None and is_whole:
-            found = self._of_every_graph(found, scope.variable, pattern)
+        if scope.apart and is_whole:
+            found = self._of_nothing(found, scope, pattern)
         return self._memory.relation(found)
 
-    def _of_every_graph(self, found: Rows, variable: str, pattern: Group) -> Rows:
-        """The rows of groups that are graphs, with one for each graph without solutions."""
-        names = self._memory.rows(self._names_of(variable)).columns[variable]
-        missing = np.setdiff1d(names, found.columns[variable])
+    def _of_nothing(self, found: Rows, scope: Scope, pattern: Group) -> Rows:
+        """The rows of groups, with one for each graph and given solution that has none."""
+        relations = self._relations
+        units = relations.project(self._unit(scope), scope.apart)
+        rest = relations.matching(units, self._memory.relation(found), is_wanted=False)
+        missing = self._memory.rows(rest)
         nothing = [(name.name, each, np.empty(0, np.int32)) for name, each in pattern.results]
         empty = aggregated(Rows({}, 0), (), nothing, self._terms, is_whole=True)
-        added = {name: np.repeat(ids, len(missing)) for name, ids in empty.columns.items()}
-        added[variable] = missing
+        added = {name: np.repeat(ids, missing.count) for name, ids in empty.columns.items()}
+        added |= missing.columns
         columns = {name: np.concatenate([ids, added[name]]) for name, ids in found.columns.items()}
-        return Rows(columns, found.count + len(missing))
+        return Rows(columns, found.count + missing.count)
 
     def _select(self, select: Select, scope: Scope) -> Relation:
         """The solutions of a query or sub-query, in order if it says so."""
         relations = self._relations
-        found = self._evaluate(select.pattern, scope, None)
+        names = [variable.name for variable in select.variables]
+        if scope.given is not None:
+            # A variable that is not selected is another one than that of outside.
+            kept = [*scope.given.apart, *names]
+            outer = scope.given.solutions
+            solutions = relations.project(outer, [v for v in outer.variables if v in kept])
+            scope = scope.of(Given(solutions, scope.given.apart))
+        found = self._evaluate(select.pattern, scope)
         if select.order:
             found = self._ordered(select, found, scope)
-        names = [variable.name for variable in select.variables]
-        if scope.variable is not None:
-            names.append(scope.variable)
-        found = relations.project(found, names)
+        found = relations.project(found, [*names, *scope.apart])
         if select.modifier:
             found = relations.distinct(found)
         if select.offset or select.limit is not None:
-            found = relations.slice(found, select.offset, select.limit, scope.variable)
+            found = relations.slice(found, select.offset, select.limit, scope.apart)
         return found
 
     def _ordered(self, select: Select, relation: Relation, scope: Scope) -> Relation:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.query.sparql.terms import UNBOUND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 RANK = "rank"
 """The column that orders an ordered relation."""
@@ -185,15 +185,15 @@ class Relations:
         )
 
     def slice(
-        self, relation: Relation, start: int, length: int | None, each: str | None = None
+        self, relation: Relation, start: int, length: int | None, each: Collection[str] = ()
     ) -> Relation:
-        """Some of the solutions, in order if there is one; of each value of a variable if given."""
+        """Some of the solutions, in order if there is one, for each value of some variables."""
         order = f" order by {RANK}" if relation.is_ordered else ""
-        if each is None:
+        if not each:
             limit = "" if length is None else f" limit {length}"
             rest = f"{order}{limit} offset {start}"
         else:
-            place = f"row_number() over (partition by {self.columns[each]}{order})"
+            place = f"row_number() over (partition by {self.names(each)}{order})"
             last = "" if length is None else f" and {place} <= {start + length}"
             rest = f" qualify {place} > {start}{last}"
         return self._like(relation, f"select * from ({relation.sql}){rest}")
