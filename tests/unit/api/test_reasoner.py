@@ -310,7 +310,7 @@ def test_a_predicate_keeps_its_arity_when_rules_change() -> None:
     reasoner = Reasoner.from_rules("p(?x) :- e(?x, ?y) .")
     reasoner.apply([Update("e", ("a", "b"))])
     reasoner.remove_rules("p(?x) :- e(?x, ?y) .")
-    with pytest.raises(EngineError, match=r"'e' has 1 arguments .* but 2 in the state"):
+    with pytest.raises(EngineError, match=r"'e' has 1 argument .* but 2 in the state"):
         reasoner.add_rules("p(?x) :- e(?x) .")
     reasoner.add_rules("q(?y) :- e(?x, ?y) .")
     assert reasoner.facts("q") == [("b",)]

@@ -32,7 +32,7 @@ MALFORMED = {
     "SELECT * { ?x ex:p ?y } GROUP BY ?x": "has no GROUP BY",
     "SELECT ?x { ?x ex:p ?y BIND(1 AS ?y) }": "is bound already",
     "SELECT (1 AS ?y) { ?x ex:p ?y }": "is bound already",
-    "SELECT ?x { VALUES (?x ?y) { (1) } }": "1 values for 2 variables",
+    "SELECT ?x { VALUES (?x ?y) { (1) } }": "1 value for 2 variables",
     "SELECT ?x { ?x ex:p ?y FILTER(COUNT(?y) > 1) }": "SELECT, HAVING and ORDER BY only",
     "SELECT ?x { _:a ex:p ?y OPTIONAL { _:a ex:q ?x } }": "two graph patterns",
     "SELECT ?x { <a b> ex:p ?x }": "cannot contain the character ' '",
