@@ -27,6 +27,7 @@ from streamreasoner.errors import (
     SparkDiedError,
     StateError,
     StateFullError,
+    StreamReasonerError,
 )
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
@@ -424,6 +425,12 @@ def _run_once(config: Config, stop: Stop, observer: PipelineObserver | None) -> 
             raise
         _log.warning("%s Continuing in Spark.", error)
         return True
+    except StreamReasonerError as error:
+        # What a start waits for may fail before the start looks whether it is asked to end.
+        if not stop.ends_start:
+            raise
+        _log.info("Ended while starting: %s", error)
+        raise StopRequestedError from None
     else:
         return started.outgrown
 

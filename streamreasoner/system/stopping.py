@@ -51,6 +51,11 @@ class Stop:
         """Whether it is asked to end; stays so."""
         return self._requested
 
+    @property
+    def ends_start(self) -> bool:
+        """Whether it is asked to end while it starts."""
+        return self._requested and self._end is None
+
     def request(self) -> None:
         """Ask the process to end; thread-safe."""
         with self._lock:

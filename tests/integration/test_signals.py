@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 import re
 import signal
+import socket
 import subprocess
-from contextlib import suppress
+import threading
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,9 @@ from pipelines import (
     terminate,
 )
 from thorough import THOROUGH
+
+from streamreasoner.app import run
+from streamreasoner.system import stopping
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -45,6 +50,26 @@ def await_reading(case, starts):
     """Wait until pipelines have said that they read this many times."""
     log = case.directory / "driver.log"
     eventually(lambda: log.read_text().count("Reading "), starts, every=0.01)
+
+
+def test_a_start_that_is_ended_has_not_failed(tmp_path, monkeypatch):
+    """A broker that never answers is no error of a process that is asked to end meanwhile."""
+    monkeypatch.setattr(stopping, "GRACE_SECONDS", 3600)
+    stop = stopping.Stop()
+    with closing(stop), socket.create_server(("127.0.0.1", 0)) as silent:
+
+        def end():
+            """Ask for the end as soon as the start waits for the broker."""
+            connection, _ = silent.accept()
+            with connection:
+                stop.request()
+
+        asking = threading.Thread(target=end)
+        asking.start()
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        run(new_case(address, tmp_path, RULES, topics=False).config, stop)
+        asking.join()
+    assert stop.ends_start
 
 
 @pytest.mark.parametrize("seed", range(20 if THOROUGH else 1))
