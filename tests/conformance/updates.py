@@ -112,7 +112,7 @@ def _pyoxigraph(text: str, base: str, data: Dataset) -> list[Row]:
 
 def _rdflib(text: str, base: str, data: Dataset) -> list[Row]:
     updated = rdflib_dataset(data)
-    updated.update(text, base=base)
+    updated.update(prepareUpdate(text, base=base))
     return quads_of_rdflib(updated)
 
 

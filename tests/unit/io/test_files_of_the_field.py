@@ -376,13 +376,15 @@ def test_integers_of_json_ld_are_exact(number, in_object):
         ('{"@value": "x", "@language": null}', '"x"'),
         ('{"@language": null, "@direction": null,\n"@value": "x", "@type": null}', '"x"'),
         ('{"@type": null, "@value": "x", "@language": "en"}', '"x"@en'),
+        ('{"@value": "x", "@language": "en", "@direction": "ltr"}', '"x"@en'),
+        ('{"@value": "x", "@direction": "rtl"}', '"x"'),
         ("1e21", f'"1.0E21"^^<{XSD}double>'),
         ("1e20", f'"1{"0" * 20}"^^<{XSD}integer>'),
         ('"100000000000000000000"', f'"1{"0" * 20}"'),
     ],
 )
 def test_values_of_json_ld(value, expected):
-    """Null stands for what is not there; numbers and texts are told apart."""
+    """Null stands for what is not there, and RDF 1.1 has no direction; numbers are no texts."""
     if expected is None:
         assert message("json-ld", b'{"@id":"http://e/s","http://e/p":%b}' % value.encode()) == []
     else:

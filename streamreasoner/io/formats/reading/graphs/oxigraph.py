@@ -193,7 +193,7 @@ def _json_ld(text: bytes, base: str | None) -> Iterator[pyoxigraph.Quad]:
         for quad in parser:
             if base is None:
                 _check_absolute(quad)
-            yield _with_integers(quad, prepared) if prepared.meant else quad
+            yield _in_rdf(quad, prepared)
     except SyntaxError as error:
         raise mistakes.of_parser(error, json_ld_text.remote_context(text)) from None
 
@@ -206,15 +206,19 @@ def _check_absolute(quad: pyoxigraph.Quad) -> None:
             raise mistakes.relative_iri(relative)
 
 
-def _with_integers(quad: pyoxigraph.Quad, prepared: json_ld_text.JsonLdText) -> pyoxigraph.Quad:
+def _in_rdf(quad: pyoxigraph.Quad, prepared: json_ld_text.JsonLdText) -> pyoxigraph.Quad:
+    """A quad with the literal that it means, without a direction (JSON-LD 1.1 API, 8.2.2)."""
     literal = quad.object
-    if not isinstance(literal, pyoxigraph.Literal) or literal.language is not None:
+    if not isinstance(literal, pyoxigraph.Literal):
         return quad
-    meant = prepared.lexical(literal.value, literal.datatype.value)
-    if meant == literal.value:
+    if literal.direction is not None:
+        meant = pyoxigraph.Literal(literal.value, language=literal.language)
+    elif prepared.meant and literal.language is None:
+        text = prepared.lexical(literal.value, literal.datatype.value)
+        meant = pyoxigraph.Literal(text, datatype=literal.datatype)
+    else:
         return quad
-    of_meant = pyoxigraph.Literal(meant, datatype=literal.datatype)
-    return pyoxigraph.Quad(quad.subject, quad.predicate, of_meant, quad.graph_name)
+    return pyoxigraph.Quad(quad.subject, quad.predicate, meant, quad.graph_name)
 
 
 def _rdf_xml(stream: io.RawIOBase | io.BytesIO, base: str | None) -> Iterator[pyoxigraph.Quad]:
