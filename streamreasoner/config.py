@@ -104,6 +104,10 @@ class InputConfig:
     bases: Mapping[str, str] = _key(values.BASES_OF_TOPICS, {})
     map: Mapping[str, RowMapping] = _key(MAPPINGS, {})
 
+    def format_of(self, topic: str) -> str:
+        """The format of messages of a topic that do not say theirs."""
+        return self.formats.get(topic, self.format)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulesConfig:
@@ -327,9 +331,7 @@ class Config:
     @property
     def formats(self) -> set[str]:
         """The formats of messages of input topics that do not say theirs."""
-        return {
-            self.input.formats.get(topic, self.input.format) for topic in self.kafka.input_topics
-        }
+        return {self.input.format_of(topic) for topic in self.kafka.input_topics}
 
     @property
     def spark_state(self) -> str:
@@ -571,7 +573,7 @@ def _unmapped_topics(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator
     topics = {each.topic for each in input_.map.values()}
     of_tables = any(each.table is not None for each in input_.map.values())
     for topic in kafka.input_topics:
-        name = input_.formats.get(topic, input_.format)
+        name = input_.format_of(topic)
         if name not in values.ROW_FORMATS or topic in topics:
             continue
         if name in values.TABLE_FORMATS and of_tables:
@@ -589,7 +591,7 @@ def _rows_with_keys(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator[
         return
     for topic in kafka.input_topics:
         semantics = input_.semantics_by_topic.get(topic, input_.semantics)
-        name = input_.formats.get(topic, input_.format)
+        name = input_.format_of(topic)
         if semantics == "upsert" and name in values.TABLE_FORMATS:
             yield (
                 f'input.semantics: found "upsert" for the topic "{topic}", whose format {name} '
@@ -604,7 +606,7 @@ def _without_registry(
     if input_ is None or registry is None or registry.url is not None:
         return
     for topic in kafka.input_topics:
-        name = input_.formats.get(topic, input_.format)
+        name = input_.format_of(topic)
         if name in values.REGISTRY_FORMATS:
             yield (
                 f'schema_registry.url: missing for the topic "{topic}", whose format is {name}, '

@@ -250,6 +250,8 @@ REGISTRY_FORMATS = ("avro", "protobuf", "debezium-avro")
 """Formats whose messages name a schema of a registry."""
 TABLE_FORMATS = ("debezium", "debezium-avro")
 """Formats whose messages name the table of their rows, and what it was before."""
+JSON_ROW_FORMATS = ("json-rows", "debezium")
+"""Formats of rows in JSON."""
 ROW_FORMATS = ("json-rows", "csv", "debezium", *REGISTRY_FORMATS)
 """Formats of rows, which need a mapping."""
 FORMATS = (

@@ -71,15 +71,20 @@ def produce(
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from streamreasoner.config import load
+    from streamreasoner.config_values import JSON_ROW_FORMATS
     from streamreasoner.io.codec.from_files import Sending, messages_of, under_key
     from streamreasoner.io.formats.registry import of_name
     from streamreasoner.io.kafka.topics import produce as send
 
-    kafka = load(config).kafka
+    loaded = load(config)
+    kafka = loaded.kafka
+    topic = topic or kafka.input_topics[0]
     if diff == 0:
         raise ConfigError("--diff must not be 0.")
+    as_rows = written is None and loaded.input.format_of(topic) in JSON_ROW_FORMATS
     written = written or (Written.JSON if key is None else Written.NQUADS)
-    sending = Sending(of_name(written), of_name(read_as) if read_as else None, diff, header, base)
+    source_format = of_name(read_as) if read_as else None
+    sending = Sending(of_name(written), source_format, diff, header, base, as_rows)
     messages: Iterator[Message] = chain.from_iterable(
         messages_of(source, sending) for source in sources or [Path("-")]
     )
@@ -93,7 +98,7 @@ def produce(
     with Progress(*columns, console=Console(stderr=True), transient=False) as progress:
         task = progress.add_task("produce", total=None)
         count = 0
-        for count in send(kafka, topic or kafka.input_topics[0], messages):
+        for count in send(kafka, topic, messages):
             if count % _SHOW_EVERY == 0:
                 progress.update(task, completed=count)
         progress.update(task, completed=count)

@@ -51,6 +51,7 @@ class Sending:
         diff: Multiplicity of each fact; of a patch, of each addition, and a deletion its negative.
         header: Whether CSV files begin with a header line.
         base: What relative IRIs are resolved against; None for the address of each file.
+        as_rows: Whether lines of JSON are rows, each a message that does not say its format.
     """
 
     format: Format = JSON
@@ -58,6 +59,7 @@ class Sending:
     diff: int = 1
     header: bool = False
     base: str | None = None
+    as_rows: bool = False
 
 
 def messages_of(source: Path, sending: Sending) -> Iterator[Message]:
@@ -106,7 +108,9 @@ def _of_updates(source: Path, sending: Sending) -> Iterator[Message]:
         stripped = enumerate(map(bytes.strip, stream), start=1)
         lines = ((number, line) for number, line in stripped if line)
         while block := list(islice(lines, MOST_UPDATES)):
-            if format_ in {JSON, JSON_LINES}:
+            if sending.as_rows:
+                yield from (Message(line, None, []) for _, line in block)
+            elif format_ in {JSON, JSON_LINES}:
                 texts = pa.array([line for _, line in block], pa.large_binary())
                 for value in message_writer(format_).messages(texts):
                     yield Message(value, None, headers)

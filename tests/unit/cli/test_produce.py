@@ -56,6 +56,18 @@ def test_every_format_of_facts_makes_messages(tmp_path, name, text, expected):
     assert message.headers == [("content-type", b"application/json")]
 
 
+def test_rows_are_sent_without_a_format(tmp_path):
+    """The topic says which rows its messages are; each line is one."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": 1}\n\n {"id": 2}\n', encoding="utf-8")
+    sent = list(messages_of(path, Sending(as_rows=True)))
+
+    assert [(each.value, each.key, each.headers) for each in sent] == [
+        (b'{"id": 1}', None, []),
+        (b'{"id": 2}', None, []),
+    ]
+
+
 def test_messages_are_sent_as_they_are(tmp_path):
     """JSON lines are sent unparsed, alone or together; --from overrides the file name."""
     path = tmp_path / "facts.jsonl"
