@@ -64,7 +64,7 @@ def main() -> int:
     peer, ours = (measure(name, options.classes, options.things) for name in PROGRAMS)
     rows = [(name, peer.get(name, "-"), ours[name]) for name in ours]
     header = (f"{options.classes} classes", "negation of input", "the schema decides")
-    printed = harness.print_table("Negation beside an ontology", header, rows)
+    printed = harness.print_table("Negation and an ontology", header, rows)
     harness.save(options.json, {**harness.machine(), "rows": rows, "tables": [printed]})
     slow = any(value > MILLISECOND for name, value in ours.items() if name.endswith("ms"))
     return int(slow or ours["load, s"] > RATIO * peer["load, s"])

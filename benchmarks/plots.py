@@ -208,7 +208,7 @@ PLOTS: dict[str, dict[str, tuple[str, Callable[[Figure, dict[str, Any]], bool]]]
     "program_graphs": {"program-graphs.svg": ("Epochs of edges that go and come", epochs)},
     "soak": {"soak.svg": ("Two hours of a steady load with restarts", soak)},
     "compare": {
-        "peers.svg": ("A load, one update and many, beside each peer", peers),
+        "peers.svg": ("A load, one update and many, compared with each peer", peers),
         "deletion.svg": ("Matches met when one row is removed", rederiving),
     },
 }
