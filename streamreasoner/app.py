@@ -570,6 +570,8 @@ def _recover(  # noqa: PLR0917 - in the order of use
             (kafka.violations_topic, "kafka.violations_topic"),
         )
     }
+    # While another process publishes, its progress is not that of this state.
+    presence.check()
     with closing(ProgressTopic(config.kafka, config.pipeline.app_id)) as progress:
         progress.read()
         recovery.check(progress.marker(), tables, checkpoint)
@@ -577,7 +579,6 @@ def _recover(  # noqa: PLR0917 - in the order of use
         for key, claim in claims.items():
             check_claims(claim, progress.claims, kafka.progress_topic, key)
             check_changes(kafka, claim, key, new=tables.version() is None)
-        presence.check()
         sink.start()
         progress.read_all()
         point = recovery.resume(progress.marker(), tables, checkpoint)

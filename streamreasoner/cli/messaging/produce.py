@@ -92,7 +92,7 @@ def produce(
         messages = iter([under_key(key.encode(), messages)])
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.completed:,} messages"),
+        TextColumn("messages: {task.completed:,}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=False) as progress:

@@ -151,7 +151,7 @@ def _progress(console: Console) -> Progress:
     return Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        TextColumn("{task.completed:,} facts"),
+        TextColumn("facts: {task.completed:,}"),
         TimeElapsedColumn(),
         console=console,
         disable=not console.is_terminal,

@@ -154,7 +154,8 @@ class Presence:
                 raise BrokerError(
                     f"pipeline.app_id {self._app_id} is in use by {_listed(others)}. Only one "
                     "process may use it, and this one has not disturbed it. Stop the other, or "
-                    "set another pipeline.app_id and state.directory here."
+                    "give this one a kafka.output_topic and a state.directory of its own, and a "
+                    "pipeline.app_id where it is set."
                 )
             if waited > _JOIN_SECONDS:
                 raise unreachable(self._kafka, f"joining the group {self._group}")
