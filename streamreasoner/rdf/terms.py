@@ -36,7 +36,8 @@ _PN_CHARS_BASE = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d"
     "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
-_PN_CHARS_U = _PN_CHARS_BASE + "_:"
+# Without the colon that the first edition of N-Triples had, and Turtle has not (errata).
+_PN_CHARS_U = _PN_CHARS_BASE + "_"
 _PN_CHARS = _PN_CHARS_U + "0-9\u00b7\u0300-\u036f\u203f-\u2040-"
 _BLANK_NODE = re.compile(rf"_:([{_PN_CHARS_U}0-9](?:[{_PN_CHARS}.]*[{_PN_CHARS}])?)")
 _QUOTED = re.compile(r'"([^"\\\n\r]*+(?:\\.[^"\\\n\r]*+)*+)"', re.DOTALL)
@@ -131,8 +132,11 @@ def parse(text: str) -> Term:
         label = _BLANK_NODE.fullmatch(text)
         if label is None:
             prefix = _BLANK_NODE.match(text)
+            at = prefix.end() if prefix else 2
             reason = "the blank node label is empty or contains a character that is not allowed"
-            raise _error(text, reason, prefix.end() if prefix else 2)
+            if text.startswith(":", at):
+                reason = "the label of a blank node cannot contain a colon; use other characters"
+            raise _error(text, reason, at)
         return Term(TermKind.BLANK_NODE, label[1])
     if text.startswith('"'):
         return _literal(text)

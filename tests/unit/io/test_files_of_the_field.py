@@ -5,22 +5,27 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import re
 import zipfile
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyoxigraph
 import pytest
+import rdflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.errors import DataError
+from streamreasoner.api.nodes import to_ntriples
+from streamreasoner.errors import DataError, ProgramError, TermError
 from streamreasoner.io.codec.decode import NO_LIMITS, Codec
 from streamreasoner.io.files.documents import AS_NAMED, Reading, documents, load, skipped
 from streamreasoner.io.formats.registry import of_name
+from streamreasoner.lang.parser import parse
 from streamreasoner.rdf.dictionary import Dictionary
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -394,7 +399,7 @@ def test_values_of_json_ld(value, expected):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("_:a:b <http://e/p> <http://e/o> .", "The label of _:a:b has a colon"),
+        ("_:a:b <http://e/p> <http://e/o> .", "the label of a blank node cannot contain a colon"),
         ("<http://e/s> <http://e/p> <<( <a:a> <a:b> <a:c> )>> .", "a triple term begins"),
         ('<http://e/s> <http://e/p> "x .', "a literal begins that has no closing quotation mark"),
         ("<http://e/s> <http://e/p> <http://e/o", "an IRI begins that has no closing '>'"),
@@ -409,6 +414,46 @@ def test_values_of_json_ld(value, expected):
 def test_mistakes_in_lines_are_named(name, line, reason):
     """What is there is named, not only what is missing."""
     assert reason in message(name, line.encode())
+
+
+def as_texts(label):
+    """A triple about a blank node with a label, in each format: (format, suffix, text)."""
+    triple = f"_:{label} <http://e/p> <http://e/o> ."
+    said = {"s": f"_:{label}", "p": "<http://e/p>", "o": "<http://e/o>", "diff": 1}
+    node = {"@id": f"_:{label}", "http://e/p": {"@id": "http://e/o"}}
+    return [
+        ("ntriples", ".nt", triple),
+        ("nquads", ".nq", triple),
+        ("turtle", ".ttl", triple),
+        ("trig", ".trig", triple),
+        ("rdf-patch", ".rdfp", f"A {triple}"),
+        ("json", None, json.dumps(said)),
+        ("json-ld", ".jsonld", json.dumps(node)),
+        (None, ".csv", f"_:{label},<http://e/p>,<http://e/o>"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "is_one"), [("a-b", True), ("é", True), ("a:b", False), ("é:_", False), (":", False)]
+)
+def test_labels_are_the_same_everywhere(tmp_path, label, is_one):
+    """In messages and files of all formats, in Python and in rules; none contains a colon."""
+    expected = [(f"_:{label}", "<http://e/p>", "<http://e/o>")]
+    for name, suffix, text in as_texts(label):
+        if name is not None:
+            found = message(name, text.encode())
+            assert found == expected if is_one else isinstance(found, str), name
+        path = tmp_path / f"triple{suffix}"
+        path.write_text(text, encoding="utf-8")
+        if suffix is not None and is_one:
+            assert read(path) == expected, suffix
+        elif suffix is not None:
+            with pytest.raises(DataError):
+                read(path)
+    with nullcontext() if is_one else pytest.raises(TermError, match="cannot contain a colon"):
+        assert to_ntriples(rdflib.BNode(label)) == f"_:{label}"
+    with nullcontext() if is_one else pytest.raises(ProgramError):
+        parse(f"p(_:{label}) .")
 
 
 @pytest.mark.parametrize("name", ["turtle", "trig"])

@@ -155,9 +155,6 @@ def _term(text: str, role: str, position: int) -> str:
 
 @lru_cache(_CACHED_NODES)
 def _node(text: str) -> str:
-    """An IRI or a blank node, whose label has no colon (errata of RDF 1.1 N-Triples)."""
-    if text.startswith("_:") and ":" in text[2:]:
-        raise TermError(f"The label of {text[:100]} has a colon; use other characters.")
     return canonical(text)
 
 
