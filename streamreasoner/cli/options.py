@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamreasoner.rdf.graph_mode import GraphMode
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from streamreasoner.io.files.documents import Reading
-
-_TOLD = 5
 
 
 class Written(StrEnum):
@@ -53,14 +50,6 @@ class Read(StrEnum):
     RDF_XML = "rdf-xml"
 
 
-class Graphs(StrEnum):
-    """How the quads of named graphs count for rules about triples."""
-
-    DEFAULT = "default"
-    UNION = "union"
-    EACH = "each"
-
-
 Rules = Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")]
 Facts = Annotated[
     list[Path],
@@ -93,7 +82,7 @@ All = Annotated[
     typer.Option("--all", help="Include the facts of predicates that are declared with @hidden."),
 ]
 GraphsOption = Annotated[
-    Graphs | None,
+    GraphMode | None,
     typer.Option(
         "--graphs",
         help="How the quads of named graphs count for rules about triples: not at all (default), as"
@@ -115,14 +104,3 @@ def reading(read_as: Read | None, *, header: bool, base: str | None) -> Reading:
     if base is not None and not is_absolute(base):
         raise DataError(f"--base {base!r} is relative; use an IRI with a scheme, such as http:.")
     return Reading(named_format(read_as), header, base)
-
-
-def tell_skipped(paths: Iterable[Path]) -> None:
-    """Tell on standard error which files of folders and archives are not read."""
-    from streamreasoner.io.files.documents import skipped
-
-    names = skipped(paths)
-    if names:
-        more = len(names) - _TOLD
-        others = f" and {more:,} more" if more > 0 else ""
-        print(f"Skipped, not facts: {', '.join(names[:_TOLD])}{others}.", file=sys.stderr)

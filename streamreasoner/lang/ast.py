@@ -7,7 +7,6 @@ so all spellings of a term are equal.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 
 from streamreasoner.rdf.terms import parse
@@ -15,6 +14,8 @@ from streamreasoner.rdf.terms import parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import UnionType
+
+    from streamreasoner.rdf.graph_mode import GraphMode
 
 TRIPLE = "triple"
 """The predicate of `[?s, ?p, ?o]`; its arity is 3."""
@@ -303,17 +304,6 @@ class Hidden:
 
     signatures: tuple[PredicateIndicator, ...]
     span: Span = field(compare=False, repr=False)
-
-
-class GraphMode(StrEnum):
-    """How the quads of named graphs count for rules about triples."""
-
-    DEFAULT = "default"
-    """They do not."""
-    UNION = "union"
-    """The triple of each quad counts as a triple."""
-    EACH = "each"
-    """Rules hold within each graph, and what holds in the default graph holds in all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from streamreasoner import durations
 from streamreasoner.lang import ast, limits
 from streamreasoner.lang.constants import RDF_TYPE, UNREADABLE, negative, plain_value, positive
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.rdf.graph_mode import GraphMode
 from streamreasoner.values.builtins import TESTS, is_aggregate
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ class Builder:
     def graphs(self, span: ast.Span, children: list[str]) -> ast.Graphs | None:
         """Read `@graphs each .`."""
         name = str(children[0])
-        if name in [*ast.GraphMode]:
-            return ast.Graphs(ast.GraphMode(name), span)
-        modes = ", ".join(f"`{mode}`" for mode in ast.GraphMode)
+        if name in [*GraphMode]:
+            return ast.Graphs(GraphMode(name), span)
+        modes = ", ".join(f"`{mode}`" for mode in GraphMode)
         message = f"`{name}` says nothing of graphs"
         self._diagnostics.append(Diagnostic("SR215", message, span, f"write one of {modes}"))
         return None

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from streamreasoner.lang.ast import Directive, GraphMode, Program
+    from streamreasoner.lang.ast import Directive, Program
     from streamreasoner.lang.parser import ParsedText
     from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.rdf.graph_mode import GraphMode
 
     Statement: TypeAlias = "Rule | Directive | tuple[type[Directive], str]"
     """A rule, fact or directive; of @input, @output and @hidden each predicate by itself."""

@@ -23,9 +23,10 @@ from itertools import count, product
 from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang import ast
-from streamreasoner.lang.ast import QUAD, TRIPLE, GraphMode
+from streamreasoner.lang.ast import QUAD, TRIPLE
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.normal_form import aggregates
+from streamreasoner.rdf.graph_mode import GraphMode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

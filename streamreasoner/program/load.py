@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from streamreasoner import rulesets
 from streamreasoner.errors import ProgramError
-from streamreasoner.lang.ast import GraphMode
 from streamreasoner.program.checked import check_shapes, check_source, check_text
 from streamreasoner.program.edit import count_graphs
 from streamreasoner.program.imports import read_file, reason
 from streamreasoner.program.sources import SUFFIXES
+from streamreasoner.rdf.graph_mode import GraphMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

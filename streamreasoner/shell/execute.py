@@ -6,6 +6,8 @@ A session turns commands into lines of text; it reads no input and writes no out
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from streamreasoner.api.nodes import from_ntriples
@@ -13,7 +15,7 @@ from streamreasoner.api.updates import Update
 from streamreasoner.counts import counted
 from streamreasoner.engine.cost_model import explained
 from streamreasoner.errors import EngineError, ProgramError
-from streamreasoner.io.files.documents import Reading, declared_prefixes
+from streamreasoner.io.files.documents import AS_NAMED, Reading, declared_prefixes
 from streamreasoner.lang.ast import NOWHERE, Base, Prefix
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.lang.statements import is_blank
@@ -75,7 +77,7 @@ class Session:
     Args:
         reasoner: A reasoner, fresh or in use.
         limit: Maximum number of facts that one command prints; None means no limit.
-        header: Whether CSV files begin with a header line.
+        reading: How files are read.
         hidden: Whether to show the facts of hidden predicates too.
         clock: Returns seconds. If set, epochs report their duration and `stats` the memory, so
             output is no longer deterministic.
@@ -86,7 +88,7 @@ class Session:
         reasoner: Reasoner,
         *,
         limit: int | None = None,
-        header: bool = False,
+        reading: Reading = AS_NAMED,
         hidden: bool = False,
         clock: Callable[[], float] | None = None,
     ) -> None:
@@ -95,7 +97,7 @@ class Session:
         self.finished = False
         self._added = 0
         self._limit = limit
-        self._header = header
+        self._reading = reading
         self._hidden = hidden
         self._clock = clock
         # Event time begins in 1970 and stands still between commands, so that scripts repeat.
@@ -222,10 +224,9 @@ class Session:
         return Queries(self.reasoner, self._printer, hidden=self._hidden)
 
     def _load(self, paths: Iterable[str]) -> list[Line]:
-        paths, how = tuple(paths), Reading(header=self._header)
-        batches = (
-            batch for path in paths for batch in self.reasoner.read(path, how, ts=self._time)
-        )
+        paths = tuple(paths)
+        read = partial(self.reasoner.read, how=self._reading, ts=self._time)
+        batches = chain.from_iterable(map(read, paths))
         # Files may hold millions of facts, so changes are counted, not printed.
         result, duration = self._timed(lambda: self.reasoner.take(batches))
         for name, iri in declared_prefixes(paths).items():

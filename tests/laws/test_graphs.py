@@ -13,8 +13,8 @@ from rdflib import OWL, RDF, RDFS, BNode, URIRef
 from thorough import THOROUGH
 
 from streamreasoner import Reasoner, Update
-from streamreasoner.lang.ast import GraphMode
 from streamreasoner.program.load import load_program
+from streamreasoner.rdf.graph_mode import GraphMode
 
 EX = "http://example.org/"
 A, B, C, P, Q, X, Y = (URIRef(EX + name) for name in "ABCpqxy")

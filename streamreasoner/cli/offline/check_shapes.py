@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamreasoner.cli.options import BaseIri, HeaderLine, ReadAs, reading
 from streamreasoner.counts import counted
 
 if TYPE_CHECKING:
     from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.program.checked import CheckedProgram
 
 
 class ReportFormat(StrEnum):
@@ -38,6 +40,9 @@ def check_shapes(
         ),
     ] = ReportFormat.TEXT,
     *,
+    header: HeaderLine = False,
+    read_as: ReadAs = None,
+    base: BaseIri = None,
     print_rules: Annotated[
         bool, typer.Option("--print", help="Print the rules that the shapes stand for.")
     ] = False,
@@ -67,14 +72,28 @@ def check_shapes(
         f"{', '.join(map(str, shapes))}: {counted(count, 'constraint')}",
         file=sys.stderr if print_rules or format_ is not ReportFormat.TEXT else sys.stdout,
     )
-    if data:
-        from streamreasoner.api.reasoner import Reasoner
-        from streamreasoner.cli.offline.violations import VIOLATED
+    if not data:
+        _tell_without_shapes(checked, shapes)
+        return
+    from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.cli.files import load_files
+    from streamreasoner.cli.offline.violations import VIOLATED
 
-        reasoner = Reasoner(checked)
-        reasoner.load(*data)
-        if _print_report(reasoner, format_):
-            raise typer.Exit(VIOLATED)
+    reasoner = Reasoner(checked)
+    load_files(reasoner, data, reading(read_as, header=header, base=base))
+    if _print_report(reasoner, format_):
+        raise typer.Exit(VIOLATED)
+
+
+def _tell_without_shapes(checked: CheckedProgram, files: list[Path]) -> None:
+    """Tell which files have no constraint of their own: they may be meant as data."""
+    sources = {each.span.source for each in checked.constraints.values()}
+    for path in files:
+        if str(path) not in sources:
+            print(
+                f"{path} has no constraints. If it is data, check it with --data {path}.",
+                file=sys.stderr,
+            )
 
 
 def _print_report(reasoner: Reasoner, format_: ReportFormat) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.cli.options import (  # noqa: TC001 - typer reads them
+from streamreasoner.cli.options import (
     All,
     BaseIri,
     Facts,
@@ -18,6 +18,7 @@ from streamreasoner.cli.options import (  # noqa: TC001 - typer reads them
     HeaderLine,
     ReadAs,
     Rules,
+    reading,
 )
 from streamreasoner.errors import DataError, TermError
 
@@ -75,6 +76,7 @@ def explain(
     """Explain why a fact is present, or what is missing."""
     from streamreasoner.api.nodes import from_ntriples
     from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.cli.files import load_files
     from streamreasoner.explain import Limits, read_fact
     from streamreasoner.io.files.documents import declared_prefixes
     from streamreasoner.io.formats.json import fact_of_message
@@ -85,7 +87,7 @@ def explain(
     text = sys.stdin.read() if fact == "-" else fact
     goal = read_fact(fact_of_message(text), program, more)  # before the files are read
     reasoner = Reasoner(program)
-    reasoner.load(*facts, header=header, base=base, format=read_as)
+    load_files(reasoner, facts, reading(read_as, header=header, base=base))
     terms = map(from_ntriples, goal.arguments)
     limits = Limits(depth, size, matches)
     explanation = reasoner.explain(

@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.cli.options import Rules  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import (
+    BaseIri,
+    GraphsOption,
+    HeaderLine,
+    ReadAs,
+    Rules,
+    reading,
+)
 from streamreasoner.plan.print.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from streamreasoner.engine.cost_model import CostModel
+    from streamreasoner.io.files.documents import Reading
     from streamreasoner.program.checked import CheckedProgram
 
 
@@ -27,6 +35,10 @@ def explain_plan(
         ),
     ] = None,
     *,
+    header: HeaderLine = False,
+    read_as: ReadAs = None,
+    base: BaseIri = None,
+    graphs: GraphsOption = None,
     stage: Annotated[Stage, typer.Option(help="What to print.")] = Stage.ALL,
 ) -> None:
     """Print the lowered rules, their delta plans and arrangements, and when all is derived anew."""
@@ -34,15 +46,19 @@ def explain_plan(
     from streamreasoner.plan.print import plans
     from streamreasoner.program import load_program
 
-    checked = load_program(rules)
-    anew = explained(_loaded(checked, data) if data else None)
+    checked = load_program(rules, graphs)
+    loaded = None
+    if data:
+        loaded = _loaded(checked, data, reading(read_as, header=header, base=base))
+    anew = explained(loaded)
     print(plans.explain_plan(checked, stage=stage, anew=anew), end="")
 
 
-def _loaded(checked: CheckedProgram, data: Iterable[Path]) -> CostModel | None:
+def _loaded(checked: CheckedProgram, data: Iterable[Path], how: Reading) -> CostModel | None:
     """What decides after a load of files."""
     from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.cli.files import load_files
 
     reasoner = Reasoner(checked)
-    reasoner.load(*data)
+    load_files(reasoner, data, how)
     return reasoner.engine.cost_model()

@@ -19,7 +19,6 @@ from streamreasoner.cli.options import (
     ReadAs,
     Rules,
     reading,
-    tell_skipped,
 )
 from streamreasoner.counts import counted
 from streamreasoner.errors import DataError
@@ -82,6 +81,7 @@ def materialize(
     from rich.console import Console
 
     from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.cli.files import tell_imported, tell_skipped
     from streamreasoner.cli.offline.closure import (
         GENERALIZED,
         check_printable,
@@ -97,7 +97,7 @@ def materialize(
         raise DataError("--trace needs --output, the directory to write to.")
     console = Console(stderr=True)
     how = reading(read_as, header=header, base=base)
-    tell_skipped(facts)
+    tell_skipped(facts, how)
     program = load_program(rules, graphs)
     if written is not None:
         check_printable(printed(program, hidden=hidden), of_name(written))
@@ -109,6 +109,7 @@ def materialize(
         with reasoner.ahead(blocks) as updates:
             reasoner.take(updates, report=False)
     seconds = time.perf_counter() - start
+    tell_imported(reasoner)
     generalized = 0
     if output is not None:
         with console.status(f"Writing {output}"):

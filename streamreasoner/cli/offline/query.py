@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP
-from streamreasoner.cli.options import GraphsOption  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import GraphsOption, HeaderLine, ReadAs, reading
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from streamreasoner.io.files.documents import Reading
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.query.sparql.answers import Answer
 
@@ -30,6 +31,8 @@ class Form(StrEnum):
     TSV = "tsv"
     TURTLE = "turtle"
     NTRIPLES = "ntriples"
+    RDF_XML = "rdf-xml"
+    JSON_LD = "json-ld"
 
 
 def query(
@@ -53,8 +56,14 @@ def query(
         str | None, typer.Option(help=f"Of a state, the end of {MOMENT_HELP}; default: the last.")
     ] = None,
     base: Annotated[
-        str, typer.Option(help="The IRI that relative ones are resolved against, before any BASE.")
-    ] = "",
+        str | None,
+        typer.Option(
+            help="The IRI that relative ones are resolved against, before any BASE, in the query"
+            " and in files; default of a file: its own address."
+        ),
+    ] = None,
+    header: HeaderLine = False,
+    read_as: ReadAs = None,
     form: Annotated[
         Form | None,
         typer.Option(
@@ -70,10 +79,11 @@ def query(
     if [rules is not None, state is not None, config is not None].count(True) != 1:
         raise DataError("Say what to ask: rules with files of facts, --state or --config.")
     text = sys.stdin.read() if str(file) == "-" else _read(file)
+    how = reading(read_as, header=header, base=base)
     if rules is not None:
-        answer, names = _of_files(text, file, base, load_program(rules, graphs), facts or [])
+        answer, names = _of_files(text, file, how, load_program(rules, graphs), facts or [])
     else:
-        answer, names = _of_state(text, file, base, state or _tables(config), at)
+        answer, names = _of_state(text, file, base or "", state or _tables(config), at)
     _write(answer, names, form)
 
 
@@ -110,17 +120,19 @@ def _tables(config: Path | None) -> Path:
 
 
 def _of_files(
-    text: str, file: Path, base: str, program: CheckedProgram, facts: list[Path]
+    text: str, file: Path, how: Reading, program: CheckedProgram, facts: list[Path]
 ) -> tuple[Answer, Mapping[str, str]]:
     """The answer, and the prefixes of the program."""
     from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.cli.files import load_files
     from streamreasoner.explain.fact import prefixes
     from streamreasoner.query.sparql.evaluate import evaluate
     from streamreasoner.sparql.parse import parse_query
 
+    base = how.base or ""
     parse_query(text, str(file), base)  # before the files are read
     reasoner = Reasoner(program)
-    reasoner.load(*facts)
+    load_files(reasoner, facts, how)
     answer = evaluate(text, reasoner.facts_of_epoch(), source=str(file), base=base)
     return answer, prefixes(reasoner.program)
 

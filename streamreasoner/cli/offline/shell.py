@@ -9,7 +9,15 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.cli.options import All, GraphsOption, HeaderLine, Rules  # noqa: TC001 - typer reads them
+from streamreasoner.cli.options import (
+    All,
+    BaseIri,
+    GraphsOption,
+    HeaderLine,
+    ReadAs,
+    Rules,
+    reading,
+)
 
 _SHOWN_AT_A_TERMINAL = 200
 
@@ -31,6 +39,8 @@ def shell(
     *,
     header: HeaderLine = False,
     hidden: All = False,
+    read_as: ReadAs = None,
+    base: BaseIri = None,
     graphs: GraphsOption = None,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Continue a script after an error.")
@@ -48,19 +58,20 @@ def shell(
     from streamreasoner.shell.prompt import history_file
 
     files = [str(path) for path in facts or ()]
+    how = reading(read_as, header=header, base=base)
     reasoner = Reasoner(load_program(rules, graphs))
     if sys.stdin.isatty() and sys.stdout.isatty():
         session = Session(
             reasoner,
             limit=limit or _SHOWN_AT_A_TERMINAL,
-            header=header,
+            reading=how,
             hidden=hidden,
             clock=time.perf_counter,
         )
         hint = Line("`help` lists the commands, Ctrl-D leaves.", Tone.NOTE)
         run_prompt(session, [*session.start(files), hint], history=history_file())
         return
-    session = Session(reasoner, limit=limit, header=header, hidden=hidden)
+    session = Session(reasoner, limit=limit, reading=how, hidden=hidden)
     for line in session.start(files):
         print(line.text)
     if not run_script(session, sys.stdin, sys.stdout.write, keep_going=keep_going):

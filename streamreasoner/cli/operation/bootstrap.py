@@ -12,7 +12,6 @@ from streamreasoner.cli.options import (
     BaseIri,
     ConfigFile,
     HeaderLine,
-    tell_skipped,
 )
 from streamreasoner.counts import counted
 from streamreasoner.errors import DataError
@@ -66,12 +65,14 @@ def bootstrap(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from streamreasoner import app
+    from streamreasoner.cli.files import tell_skipped
     from streamreasoner.config import load
+    from streamreasoner.io.files.documents import AS_NAMED
     from streamreasoner.pipeline.bootstrap.record import Request
     from streamreasoner.pipeline.bootstrap.sources import identify
 
     loaded = load(config)
-    tell_skipped(sources)
+    tell_skipped(sources, AS_NAMED)
     starting = starting_offsets or loaded.kafka.starting_offsets
     request = Request(
         sources=identify(sources),

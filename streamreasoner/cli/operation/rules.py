@@ -105,11 +105,11 @@ def replace(
 ) -> None:
     """Replace the program in effect by another, including its imports."""
     from streamreasoner.config import load
-    from streamreasoner.lang.ast import GraphMode
     from streamreasoner.lang.diagnostic import render
     from streamreasoner.pipeline.control import Operation
     from streamreasoner.program.edit import canonical_program, count_graphs
     from streamreasoner.program.load import load_program
+    from streamreasoner.rdf.graph_mode import GraphMode
 
     checked = load_program(program)
     loaded = load(config)

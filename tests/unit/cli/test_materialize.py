@@ -247,3 +247,51 @@ def test_rulesets_take_graphs(tmp_path):
     assert f"<http://e/x> {type_of} <http://e/B> <http://e/g> .\n" in printed["each"]
     assert f"<http://e/y> {type_of} <http://e/C> <http://e/h> .\n" in printed["each"]
     assert f"<http://e/x> {type_of} <http://e/C>" not in printed["each"]
+
+
+def test_imports_are_not_followed_and_told_once(tmp_path):
+    """The ontologies that no file has; one that another file has under its version is there."""
+    owl = "http://www.w3.org/2002/07/owl#"
+    head = f"@prefix owl: <{owl}> . @base <http://e/> .\n"
+    write(tmp_path / "a.ttl", f"{head}<a> a owl:Ontology ; owl:imports <b>, <b/1>, <c>, <d> .")
+    write(
+        tmp_path / "b.ttl", f"{head}<b> a owl:Ontology ; owl:versionIRI <b/1> ; owl:imports <c> ."
+    )
+    write(tmp_path / "catalog-v001.xml", "<catalog/>")
+    for name in ("materialize", "query"):
+        request = [write(tmp_path / "q.rq", "ASK { ?s ?p ?o }")] if name == "query" else []
+        arguments = map(str, [name, *request, "rho-df", tmp_path])
+        told = CliRunner().invoke(app, [*arguments], catch_exceptions=False).stderr.splitlines()
+
+        assert len(told) == 2, told
+        assert "catalog-v001.xml" in told[0]
+        assert told[1].startswith(
+            "Imported with owl:imports, but not read: <http://e/c>, <http://e/d>."
+        )
+
+
+def test_a_relative_iri_is_resolved_against_the_base_in_all_commands(tmp_path):
+    """In files of any name, whose format the command tells."""
+    data = write(tmp_path / "data", "<a> <p> <b> .")
+    rules = write(tmp_path / "rules.dl", "[?y, ?p, ?x] :- [?x, ?p, ?y] .\n")
+    query = write(tmp_path / "q.rq", "SELECT ?s { ?s <p> <b> }")
+    shapes = write(
+        tmp_path / "shapes.ttl",
+        "@prefix sh: <http://www.w3.org/ns/shacl#> . [] a sh:NodeShape ; sh:targetNode <http://e/a>"
+        " ; sh:property [ sh:path <http://e/p> ; sh:maxCount 0 ] .",
+    )
+    how = ["--from", "turtle", "--base", "http://e/"]
+    for command, status, said in (
+        (["query", query, rules, data], 0, "http://e/a"),
+        (
+            ["explain", rules, data, "--fact", "[<http://e/b>, <http://e/p>, <http://e/a>]"],
+            0,
+            "asserted",
+        ),
+        (["explain-plan", rules, "--data", data], 0, ""),
+        (["check-shapes", shapes, "--data", data], 3, "http://e/a"),
+        (["shell", rules, data], 0, "triple: +2"),
+    ):
+        found = CliRunner().invoke(app, [*map(str, command), *how], catch_exceptions=False)
+        assert found.exit_code == status, command
+        assert said in found.output, command

@@ -296,6 +296,7 @@ def test_the_command_prints_the_report(tmp_path):
     assert found["conforms"] is False
     assert found["results"][0]["resultPath"] == ex("p")
     assert run("--format", "json").exit_code == 2
+    assert f"{data} has no constraints. If it is data" in run(str(data)).stderr
     data.write_text(f"@prefix ex: <{EX}> . ex:b ex:p 1 .")
     conforming = run("--data", str(data), "--format", "json")
     assert (conforming.exit_code, json.loads(conforming.stdout)["conforms"]) == (0, True)
