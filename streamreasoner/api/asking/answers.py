@@ -67,7 +67,8 @@ class Answer(Rows["tuple[PythonTerm | None, ...]"]):
         """As text.
 
         Args:
-            format: `json`, `xml`, `csv` or `tsv` of SELECT, `turtle` or `ntriples` of others; the
+            format: `json`, `xml`, `csv` or `tsv` of SELECT, `turtle`, `ntriples`,
+                `rdf-xml` or `json-ld` of others; the
                 first of these by default.
 
         Raises:

@@ -1,13 +1,15 @@
 """Answers as text. Invariant: terms keep their lexical forms.
 
 Solutions are in the formats of SPARQL 1.1 (https://www.w3.org/TR/sparql11-overview/#sparql11-results),
-triples in Turtle and N-Triples, which pyoxigraph writes.
+triples in Turtle, N-Triples, RDF/XML and JSON-LD, which pyoxigraph writes.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never, cast
+from xml.parsers import expat
 
 from pyoxigraph import RdfFormat, parse, serialize
 
@@ -51,8 +53,16 @@ SOLUTIONS = (
 TRIPLES = (
     AnswerFormat("turtle", "text/turtle; charset=utf-8", ("application/x-turtle", "text/n3")),
     AnswerFormat("ntriples", "application/n-triples; charset=utf-8", ("text/plain",)),
+    AnswerFormat("rdf-xml", "application/rdf+xml", ("application/xml", "text/xml")),
+    AnswerFormat("json-ld", "application/ld+json", ("application/json",)),
 )
 """Formats of CONSTRUCT and DESCRIBE."""
+_SYNTAXES = {
+    "turtle": RdfFormat.TURTLE,
+    "ntriples": RdfFormat.N_TRIPLES,
+    "rdf-xml": RdfFormat.RDF_XML,
+    "json-ld": RdfFormat.JSON_LD,
+}
 
 
 def formats_of(answer: Answer) -> tuple[AnswerFormat, ...]:
@@ -72,7 +82,7 @@ def written(answer: Answer, name: str, prefixes: Mapping[str, str] | None = None
     Args:
         answer: The answer.
         name: The name of a format.
-        prefixes: Prefix name to IRI, for Turtle, next to those of the query.
+        prefixes: Prefix name to IRI, for Turtle and RDF/XML, next to those of the query.
 
     Raises:
         QueryError: It has no such format, or a character that the format does not have.
@@ -92,11 +102,32 @@ def written(answer: Answer, name: str, prefixes: Mapping[str, str] | None = None
                 return f'{{"head":{{}},"boolean":{truth}}}\n'.encode()
             return in_xml(f"<head></head><boolean>{truth}</boolean>").encode()
         case Triples():
-            lines = "".join(f"{s} {p} {o} .\n" for s, p, o in answer)
-            triples = (quad.triple for quad in parse(lines, format=RdfFormat.N_TRIPLES))
-            if name == "ntriples":
-                return cast("bytes", serialize(triples, format=RdfFormat.N_TRIPLES))
-            names = {**(prefixes or {}), **answer.prefixes}
-            return cast("bytes", serialize(triples, format=RdfFormat.TURTLE, prefixes=names))
+            return _document(answer, name, {**(prefixes or {}), **answer.prefixes})
         case _:
             assert_never(answer)
+
+
+def _document(answer: Triples, name: str, prefixes: Mapping[str, str]) -> bytes:
+    """Triples as a document of a graph."""
+    syntax = _SYNTAXES[name]
+    is_xml = syntax == RdfFormat.RDF_XML
+    rows = [*answer]
+    if is_xml and any(term.startswith("_:") and term[2].isdigit() for row in rows for term in row):
+        # Names in XML begin with a letter; labels are of the document alone.
+        rows = [tuple(re.sub(r"\A_:", "_:n", term) for term in row) for row in rows]
+    lines = "".join(f"{s} {p} {o} .\n" for s, p, o in rows)
+    triples = (quad.triple for quad in parse(lines, format=RdfFormat.N_TRIPLES))
+    has_prefixes = name in {"turtle", "rdf-xml"}
+    names = {each: iri for each, iri in prefixes.items() if has_prefixes and (each or not is_xml)}
+    try:
+        text = cast("bytes", serialize(triples, format=syntax, prefixes=names))
+        if is_xml:
+            # A carriage return as such would be read as a line feed.
+            text = text.replace(b"\r", b"&#xD;")
+            expat.ParserCreate(namespace_separator=" ").Parse(text, True)  # noqa: FBT003
+    except (OSError, expat.ExpatError):
+        raise QueryError(
+            "The answer has a predicate or a character that RDF/XML cannot say. Choose one of: "
+            f"{', '.join(each.name for each in TRIPLES if each.name != name)}."
+        ) from None
+    return text

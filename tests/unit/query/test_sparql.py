@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from itertools import starmap
+from xml.parsers import expat
 
 import numpy as np
+import pyoxigraph
 import pytest
 
 from streamreasoner.errors import LimitError, ProgramError, QueryError
@@ -16,6 +18,7 @@ from streamreasoner.query.sparql.limits import QueryLimits
 from streamreasoner.rdf.dictionary import Dictionary
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 P = "<http://e.x/p>"
 A, B, C = (f"<http://e.x/{name}>" for name in "abc")
 G, H = "<http://e.x/g>", "<http://e.x/h>"
@@ -332,6 +335,44 @@ def test_truths_and_triples_have_formats_of_their_own():
     assert "f:a f:p e: ." in named
     with pytest.raises(QueryError, match=r"cannot be written as csv\. Choose one of: json, xml"):
         formats.written(yes, "csv")
+
+
+@pytest.mark.parametrize("name", [each.name for each in formats.TRIPLES])
+@pytest.mark.parametrize(
+    ("triple", "in_xml"),
+    [
+        ((A, P, B), True),
+        (("_:0.x", P, "_:0"), True),
+        ((A, P, '"a\\rb\\n\\t<&é"@en-gb'), True),
+        ((A, "<http://e.x/a?b=1&c%20d>", B), True),
+        ((A, "<http://e.x/1>", B), False),
+        ((A, f"<{RDF}li>", B), False),
+        ((A, P, '"\\u0001"'), False),
+        ((A, P, '"\\uFFFE"'), False),
+    ],
+)
+def test_triples_are_read_back_or_refused(name, triple, in_xml):
+    """RDF/XML has not all predicates and characters; labels of nodes may be others."""
+    answer = ask("CONSTRUCT WHERE { ?s ?p ?o }", triple)
+    if name == "rdf-xml" and not in_xml:
+        with pytest.raises(
+            QueryError, match=r"cannot say\. Choose one of: turtle, ntriples, json-ld"
+        ):
+            formats.written(answer, name)
+        return
+    media_type = next(each.accepted[0] for each in formats.TRIPLES if each.name == name)
+    syntax = pyoxigraph.RdfFormat.from_media_type(media_type)
+    assert syntax is not None
+    data = formats.written(answer, name, {"": "http://e.x/", "e": "http://e.x/"})
+    if name == "rdf-xml":
+        expat.ParserCreate(namespace_separator=" ").Parse(data, True)  # noqa: FBT003
+    found = pyoxigraph.Dataset(pyoxigraph.parse(data, format=syntax))
+    expected = pyoxigraph.Dataset(
+        pyoxigraph.parse(" ".join((*triple, ".")), format=pyoxigraph.RdfFormat.N_TRIPLES)
+    )
+    for each in (found, expected):
+        each.canonicalize(pyoxigraph.CanonicalizationAlgorithm.UNSTABLE)
+    assert found == expected
 
 
 PAIRS = [(A, P, f"<http://e.x/{number}>") for number in range(2000)]

@@ -9,10 +9,10 @@ import { factLink, factText, learnPrefixes, termElement } from "./terms.js";
 
 const ACCEPT = "application/sparql-results+json, application/n-triples;q=0.9";
 const ROWS = 500;
-const ENDINGS = { turtle: "ttl", ntriples: "nt" };
+const ENDINGS = { turtle: "ttl", ntriples: "nt", "rdf-xml": "rdf", "json-ld": "jsonld" };
 const FORMATS = {
     table: { csv: "CSV", tsv: "TSV", json: "JSON", xml: "XML" },
-    graph: { turtle: "Turtle", ntriples: "N-Triples" },
+    graph: { turtle: "Turtle", ntriples: "N-Triples", "rdf-xml": "RDF/XML", "json-ld": "JSON-LD" },
 };
 
 export class QueryView {

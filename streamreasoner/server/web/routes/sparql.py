@@ -50,7 +50,8 @@ _DESCRIPTION = """@prefix sd: <http://www.w3.org/ns/sparql-service-description#>
         <http://www.w3.org/ns/formats/SPARQL_Results_XML> ,
         <http://www.w3.org/ns/formats/SPARQL_Results_CSV> ,
         <http://www.w3.org/ns/formats/SPARQL_Results_TSV> ,
-        <http://www.w3.org/ns/formats/Turtle> , <http://www.w3.org/ns/formats/N-Triples> .
+        <http://www.w3.org/ns/formats/Turtle> , <http://www.w3.org/ns/formats/N-Triples> ,
+        <http://www.w3.org/ns/formats/RDF_XML> , <http://www.w3.org/ns/formats/JSON-LD> .
 """
 
 
