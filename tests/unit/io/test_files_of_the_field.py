@@ -115,6 +115,27 @@ def test_entities_of_the_document_are_expanded(tmp_path, quote):
     ]
 
 
+@pytest.mark.parametrize(
+    ("outer", "inner", "iri"),
+    [
+        ("", "", "http://e/d/doc"),
+        ("x/", "y", "http://e/d/x/y"),
+        ("#f", "", "http://e/d/doc"),
+        ("../x/", "//h/z", "http://h/z"),
+        ("http://f/", "a/", "http://f/a/"),
+    ],
+)
+def test_a_base_of_elements_may_be_relative(outer, inner, iri):
+    """To that around it, and that of the document; an XML literal keeps its attributes."""
+    text = (
+        f'<rdf:RDF {HEAD} xml:base="{outer}"><rdf:Description rdf:about="" xml:base="{inner}">'
+        '<e:p rdf:parseType="Literal"><a xml:base="b"></a></e:p></rdf:Description></rdf:RDF>'
+    )
+    ((subject, _, literal),) = message("rdf-xml", text.encode(), base="http://e/d/doc")
+    assert subject == f"<{iri}>"
+    assert 'xml:base=\\"b\\"' in literal
+
+
 def bomb(levels, width):
     """Entities of entities."""
     entities = "".join(

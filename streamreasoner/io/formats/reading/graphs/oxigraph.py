@@ -175,7 +175,7 @@ def declared_prefixes(path: Path, syntax: pyoxigraph.RdfFormat) -> dict[str, str
     with suppress(*wrong), open_bytes(path) as stream, reading(str(path)):
         base = path.absolute().as_uri()
         if syntax == pyoxigraph.RdfFormat.RDF_XML:
-            parser = rdf_xml_parser(PlainXml(stream), base)
+            parser = rdf_xml_parser(PlainXml(stream, base), base)
         else:
             parser = turtle_parser(stream, syntax, base)
         next(parser, None)
@@ -222,7 +222,7 @@ def _in_rdf(quad: pyoxigraph.Quad, prepared: json_ld_text.JsonLdText) -> pyoxigr
 
 
 def _rdf_xml(stream: io.RawIOBase | io.BytesIO, base: str | None) -> Iterator[pyoxigraph.Quad]:
-    xml = PlainXml(cast("io.RawIOBase", stream))
+    xml = PlainXml(cast("io.RawIOBase", stream), base)
     try:
         yield from rdf_xml_parser(xml, base)
     except MalformedXmlError as error:

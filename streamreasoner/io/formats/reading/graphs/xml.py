@@ -12,12 +12,15 @@ from __future__ import annotations
 import codecs
 import re
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 from xml.etree.ElementTree import canonicalize
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from streamreasoner.errors import TermError
 from streamreasoner.rdf import nesting
+from streamreasoner.rdf.iris import resolve
 from streamreasoner.rdf.vocabulary import RDF, RDF_XML_LITERAL
 
 if TYPE_CHECKING:
@@ -63,9 +66,10 @@ class PlainXml:
 
     Args:
         stream: The document.
+        base: Its base, which a relative `xml:base` is resolved against.
     """
 
-    def __init__(self, stream: io.RawIOBase) -> None:
+    def __init__(self, stream: io.RawIOBase, base: str | None) -> None:
         self.place: Place = (1, 1)
         """Where the piece begins that was read last."""
         self._stream = stream
@@ -75,6 +79,7 @@ class PlainXml:
         self._encoding = ""
         self._shift = 0
         self._scopes: list[dict[str, str]] = [{}]
+        self._bases = [base]
         self._literal: list[str] | None = None
         self._literal_depth = 0
         self._parser = expat.ParserCreate()
@@ -166,6 +171,9 @@ class PlainXml:
         scope = self._scopes[-1]
         declared = {key: value for key, value in pairs if key.startswith("xmlns")}
         self._scopes.append({**scope, **declared} if declared else scope)
+        self._bases.append(self._bases[-1])
+        if self._literal is None:
+            pairs = [self._with_base(*pair) for pair in pairs]
         if self._literal is None and (found := self._literal_attribute(pairs)) is not None:
             prefix = found.partition(":")[0]
             kept = [pair for pair in pairs if pair[0] != found]
@@ -179,6 +187,13 @@ class PlainXml:
             self._literal, self._literal_depth = [], len(self._scopes)
         else:
             self._write(_tag(name, pairs))
+
+    def _with_base(self, name: str, value: str) -> tuple[str, str]:
+        """An attribute; a base of elements may be relative (XML Base, section 4.2)."""
+        if name == "xml:base" and (base := self._bases[-2]) is not None:
+            with suppress(TermError):
+                value = self._bases[-1] = resolve(value, base)
+        return name, value
 
     def _check_root(self, name: str, attributes: dict[str, str]) -> None:
         """Refuse a document that RDF/XML would take for something else."""
@@ -202,6 +217,7 @@ class PlainXml:
     def _end(self, name: str) -> None:
         depth = len(self._scopes)
         self._scopes.pop()
+        self._bases.pop()
         if self._literal is not None and depth == self._literal_depth:
             content, self._literal = "".join(self._literal), None
             scope = [*self._scopes[-1].items()]
