@@ -87,9 +87,6 @@ def _check(query: Query, prebound: frozenset[str], given: frozenset[str]) -> Non
             case Extend(_, variable) if variable.name in prebound:
                 message = f"a query in shapes cannot assign the pre-bound variable ${variable.name}"
                 raise UnsupportedError(message, variable.span, "assign another variable")
-            case Select(_, _, _, _, offset, limit, _, span) if offset or limit is not None:
-                message = "LIMIT and OFFSET in a query of shapes are not supported"
-                raise UnsupportedError(message, span, "leave none of the solutions out")
             case Select(_, variables, _, _, _, _, span) if node is not query.select:
                 if missing := given.difference(each.name for each in variables):
                     names = " ".join(f"${name}" for name in sorted(missing))

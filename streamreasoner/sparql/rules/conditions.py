@@ -60,6 +60,10 @@ _KNOWN = ("is_string", "is_number", "is_boolean", "is_instant")
 class Conditions:
     """Writes the conditions of one query.
 
+    Attributes:
+        solution: Where the first expression that extends a solution stands, and the variables that
+            it has before: BNODE makes nodes of labels for these.
+
     Args:
         book: Takes helper rules.
         exists: Returns the conjunctions that hold if a pattern has a solution that is compatible
@@ -73,6 +77,7 @@ class Conditions:
         exists: Callable[[Body, Pattern, bool], Ways],
         base: str,
     ) -> None:
+        self.solution: tuple[int, set[str]] = (0, set())
         self._book = book
         self._base = base
         self._exists = exists
@@ -161,6 +166,12 @@ class Conditions:
                 label = self._book.label(f"node{expression.span.start}")
                 known = map(body.argument, body.names)
                 return [((), Call("skolem", (label, *known), expression.span))]
+            case Apply("BNODE", (inner,)):
+                return [
+                    ((*given, *text), self._labelled(value, body))
+                    for given, value in self.values(inner, body)
+                    for text in _is_string(value)
+                ]
             case Apply("CONCAT", ()):
                 return [((), Constant(to_ntriples(""), expression.span))]
             case Apply("REPLACE", arguments):
@@ -178,6 +189,13 @@ class Conditions:
                 ]
             case _:
                 return self._truth_value(expression, body)
+
+    def _labelled(self, value: Value, body: Body) -> Value:
+        """The node of a label in a solution, the same wherever the solution names it."""
+        start, names = self.solution
+        read = [each for each in body.names if each in names or each in self._book.hidden]
+        label = self._book.label(f"label{start}")
+        return Call("skolem", (label, value, *map(body.argument, read)), value.span)
 
     def _truth_value(self, expression: Expression, body: Body) -> Cases:
         """The values of an expression that is true, false or an error."""
@@ -361,6 +379,14 @@ def _letters(flags: Sequence[Expression], span: Span) -> str:
     return letters
 
 
+def _is_string(value: Value) -> Ways:
+    """That a value is a text without a language."""
+    if isinstance(value, Constant):
+        return _ALWAYS if parse(value.term).datatype == XSD_STRING else _NEVER
+    wanted = Constant(f"<{XSD_STRING}>", value.span)
+    return [(Comparison(Call("datatype", (value,), value.span), "=", wanted, value.span),)]
+
+
 def _without_language(pattern: Value) -> Ways:
     """That a pattern has no language; one with a language is an error (section 17.4.3.14)."""
     if isinstance(pattern, Constant):
@@ -404,10 +430,6 @@ def _is_condition(function: str) -> bool:
 
 def _unsupported(expression: Apply) -> UnsupportedError:
     name = expression.function
-    if name == "BNODE":
-        message = "BNODE with a label is not supported"
-        hint = "use BNODE(), a node for each solution, in BIND, and its variable where it is needed"
-        return UnsupportedError(message, expression.span, hint)
     if name in CHANGING:
         return UnsupportedError(
             f"{name}() has another value each time, so answers could not be taken back",

@@ -34,6 +34,7 @@ from streamreasoner.sparql.algebra import (
     Service,
     Union,
     Values,
+    in_scope,
     mentioned,
 )
 from streamreasoner.sparql.correlation import is_join, seen
@@ -115,7 +116,12 @@ class Patterns:
                 return self.filtered(self.bodies(inner), condition)
             case Extend(inner, variable, expression):
                 name = self._book.variable(variable.name)
-                return self._extended(self.bodies(inner), name, expression)
+                bodies, first = self.bodies(inner), expression
+                while isinstance(inner, Extend):
+                    first = inner.expression
+                    inner = inner.pattern
+                self._conditions.solution = first.span.start, self._names(in_scope(inner))
+                return self._extended(bodies, name, expression)
             case Graph(name, inner):
                 return self._in_graph(self._term(name), inner)
             case Values():
@@ -486,6 +492,7 @@ class Patterns:
         counted, self._counted = self._counted, not select.modifier
         bodies = self.bodies(pattern)
         self._counted = counted
+        bodies = self.with_given(bodies, {name for body in bodies for name in body.names})
         graph = (self._graph.name,) if isinstance(self._graph, Variable) else ()
         wanted = Slice(
             order=tuple(order),

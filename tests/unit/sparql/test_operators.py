@@ -352,6 +352,37 @@ def test_bnode_is_a_node_for_each_solution():
         assert all(known.setdefault(row, pair) == pair for row, pair in rows.items())
 
 
+def test_a_label_names_one_node_in_each_solution_of_a_group():
+    """As in a question; the nodes are those of the epoch before."""
+    labelled = "?s ex:k ?o BIND(BNODE(?o) AS ?b) BIND(BNODE('x') AS ?c) BIND(BNODE('x') AS ?d)"
+    b, c = (f"BIND(BNODE('l') AS ?{name})" for name in "bc")
+    queries = (
+        f"SELECT * {{ {labelled} }}",
+        f"SELECT * {{ {{ ?s ex:k 'x' {b} }} {{ ?t ex:k 'x' {c} }} }}",
+        "SELECT ?s ?o (BNODE('a') AS ?b) (BNODE('a') AS ?c) { ?s ex:k ?o OPTIONAL { ?s ex:p ?n } }",
+        f"SELECT * {{ {{ ?s ex:k 1 {b} }} UNION {{ ?s ex:k 1 {b} }} }}",
+    )
+    for query in queries:
+        reasoner = Reasoner(check_query(PREFIXES + query, "query.rq", "answer"))
+        before = set()
+        for changes, _ in EPOCHS[:3]:
+            apply(reasoner, changes)
+            rows = present(reasoner, "answer")
+            if "OPTIONAL" not in query:
+                assert before in (set(), rows)
+            before = rows
+            assert alike(rows) == alike(asked(reasoner, query)), query
+
+
+def alike(rows):
+    """Rows with a number for each blank node of a row, and how many nodes there are in all."""
+    numbered = Counter()
+    for row in rows:
+        nodes = list(dict.fromkeys(each for each in row if str(each).startswith("_:")))
+        numbered[tuple(nodes.index(each) if each in nodes else each for each in row)] += 1
+    return numbered, len({each for row in rows for each in row if str(each).startswith("_:")})
+
+
 @pytest.mark.parametrize("query", CONSTRUCTS)
 def test_constructed_triples_are_those_of_an_engine(query):
     """Blank nodes are equal up to their labels."""

@@ -47,6 +47,10 @@ QUERIES = (
     "SELECT $this ?x { { SELECT $this ?x { ?x :q $this } } ?x ?p ?o }",
     "SELECT $this ?x { $this :p ?x FILTER (?x < $limit || $limit = 1) }",
     "SELECT $this ?x { $this $PATH ?x }",
+    "SELECT $this ?x { $this ?p ?x } ORDER BY DESC(?x) LIMIT 1",
+    "SELECT $this ?x { { $this :p ?x } UNION { :c :r ?x } } ORDER BY ?x LIMIT 2 OFFSET 1",
+    "SELECT $this ?x { { SELECT $this ?x { ?x ?p $this } ORDER BY ?x LIMIT 1 } }",
+    "SELECT $this ?x { $this :p ?x FILTER EXISTS { OPTIONAL { ?x :p ?y } FILTER (!bound(?y)) } }",
 )
 
 
