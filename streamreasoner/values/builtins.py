@@ -194,6 +194,7 @@ TESTS: Mapping[str, Builtin[bool | None]] = {
     "ends_with": _exactly((TEXTS, TEXTS), _TRUTH, strings.ends_with),
     "matches": _exactly((TEXTS, TEXTS), _TRUTH, strings.matches),
     "langmatches": _exactly((STRINGS, STRINGS), _TRUTH, terms.language_matches),
+    "comparable_times": _exactly((_INSTANTS, _INSTANTS), _TRUTH, instants.comparable),
     "same_term": _exactly((ANYTHING, ANYTHING), _TRUTH, terms.same_term),
     "effective_boolean": _exactly((ANYTHING,), _TRUTH, terms.effective_boolean),
     "in_datatype": _exactly((LITERALS, IRIS), _TRUTH, spaces.in_datatype),

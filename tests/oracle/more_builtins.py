@@ -285,6 +285,18 @@ def between(start, end):
     return day_time(Fraction((b - a) // timedelta(microseconds=1), 10**6))
 
 
+def comparable(one, other):
+    """Whether both are dates, or both times, and their order does not depend on a zone."""
+    a, b = value(one), value(other)
+    if not isinstance(a, datetime) or not isinstance(b, datetime):
+        return None
+    is_date = [each.endswith("#date>") for each in (one, other)]
+    has_zone = [bool(re.search(r'(Z|[+-]..:..)"', each)) for each in (one, other)]
+    return is_date[0] == is_date[1] and (
+        has_zone[0] == has_zone[1] or abs(b - a) > timedelta(hours=14)
+    )
+
+
 def to_seconds(term):
     """The length of a duration without months."""
     return (
@@ -490,6 +502,7 @@ FUNCTIONS = {
     "sort_key": sort_key,
 }
 TESTS = {
+    "comparable_times": comparable,
     "langmatches": langmatches,
     "same_term": lambda left, right: left == right,
     "effective_boolean": effective_boolean,

@@ -23,21 +23,23 @@ from streamreasoner.lang.ast import (
 )
 from streamreasoner.lang.constants import negative
 from streamreasoner.rdf.terms import TermKind, parse, to_ntriples
-from streamreasoner.rdf.vocabulary import XSD_STRING
+from streamreasoner.rdf.vocabulary import XSD_DATE, XSD_STRING
 from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING, CONDITIONS, SEARCHES, VALUES
 from streamreasoner.sparql.regex_flags import FLAGS, flagged, flagged_replacement
 from streamreasoner.sparql.rules.bodies import Body, names_of
 from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, is_erroneous
+from streamreasoner.values.builtins import FUNCTIONS
 from streamreasoner.values.functions.terms import (
     effective_boolean,
     is_boolean,
     is_instant,
     is_number,
 )
+from streamreasoner.values.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from streamreasoner.lang.ast import Expression as Value
     from streamreasoner.lang.ast import Literal, Span
@@ -272,42 +274,59 @@ class Conditions:
         for (given, x), (more, y) in product(self.values(left, body), self.values(right, body)):
             if operator in {"=", "!="} or (_is_ordered(x) and _is_ordered(y)):
                 test = Comparison(x, operator, y, left.span)
-                guard = self._undecided(x, y, body) if operator == "!=" else ()
-                ways.append((*given, *more, test, *guard))
+                ways.append((*given, *more, test, *self._decided(x, operator, y, body)))
         return ways
 
-    def _undecided(self, x: Value, y: Value, body: Body) -> tuple[Literal, ...]:
-        """That it is known whether two terms are different values.
-
-        Literals of datatypes without a meaning may be equal to others without a language, so SPARQL
-        has an error there: `"a"^^ex:type != "b"` is not true.
-        """
-        names = tuple(each.name for each in (x, y) if isinstance(each, Variable))
-        unknown = [each for each in (x, y) if _may_be_unknown(each)]
-        if not unknown or any(map(_is_no_literal, (x, y))):
+    def _decided(self, x: Value, operator: str, y: Value, body: Body) -> tuple[Literal, ...]:
+        """That two values are none of those that rules compare, and SPARQL does not."""
+        if operator != "!=" and any(map(_is_time, (x, y))):
+            return (Call("comparable_times", (x, y), x.span),)
+        undecided = [*self._of_times(x, operator, y, body)]
+        if operator == "!=":
+            undecided += self._unknown(x, y, body)
+        if not undecided:
             return ()
-        if any(isinstance(each, Constant) and parse(each.term).language for each in (x, y)):
-            return ()
-        no_language = Constant(to_ntriples(""), x.span)
-        bodies = [
-            Body(
-                (
-                    *body.literals,
-                    *(
-                        Comparison(Call("lang", (other,), other.span), "=", no_language, x.span)
-                        for other in (x, y)
-                        if isinstance(other, Variable)
-                    ),
-                    *(Negation(Call(test, (each,), each.span), each.span) for test in _KNOWN),
-                ),
-                body.bound,
-                body.maybe,
-            )
-            for each in unknown
-        ]
-        columns = tuple(dict.fromkeys(names))
-        predicate = self._book.helper("undecided", columns, bodies)
+        columns = tuple(name for name in names_of((_is(x, y),)) if name in body.bound)
+        predicate = self._book.helper("undecided", columns, undecided)
         return (Negation(atom(predicate, columns), x.span),)
+
+    def _of_times(self, x: Value, operator: str, y: Value, body: Body) -> Iterator[Body]:
+        """Times of which one lacks a zone, and a date and a time, which are different values."""
+        if not (_may_be_instant(x) and _may_be_instant(y)):
+            return
+        tests = tuple(Call("is_instant", (each,), each.span) for each in (x, y))
+        incomparable = Negation(Call("comparable_times", (x, y), x.span), x.span)
+        date = Constant(f"<{XSD_DATE}>", x.span)
+        for same in ("=", "!=") if operator == "!=" else ():
+            of_dates = (
+                Comparison(Call("datatype", (each,), each.span), same, date, x.span)
+                for each in (x, y)
+            )
+            literals = (*body.literals, *tests, incomparable, *of_dates)
+            yield Body(literals, body.bound, body.maybe)
+        if operator != "!=":
+            yield Body((*body.literals, *tests, incomparable), body.bound, body.maybe)
+
+    def _unknown(self, x: Value, y: Value, body: Body) -> Iterator[Body]:
+        """Literals of datatypes without a meaning.
+
+        They may be equal to others without a language, so `"a"^^ex:type != "b"` is an error.
+        """
+        if any(map(_is_no_literal, (x, y))):
+            return
+        if any(isinstance(each, Constant) and parse(each.term).language for each in (x, y)):
+            return
+        no_language = Constant(to_ntriples(""), x.span)
+        for unknown in filter(_may_be_unknown, (x, y)):
+            languages = (
+                Comparison(Call("lang", (each,), each.span), "=", no_language, x.span)
+                for each in (x, y)
+                if isinstance(each, Variable)
+            )
+            tests = (
+                Negation(Call(test, (unknown,), unknown.span), unknown.span) for test in _KNOWN
+            )
+            yield Body((*body.literals, *languages, *tests), body.bound, body.maybe)
 
     def _test(
         self, test: str, arguments: Sequence[Expression], body: Body, *, wanted: bool
@@ -488,6 +507,20 @@ def _may_be_unknown(value: Value) -> bool:
         known = term.kind is not TermKind.LITERAL or term.language is not None
         return not known and not _is_ordered(value)
     return isinstance(value, Variable)
+
+
+def _is_time(value: Value) -> bool:
+    return isinstance(value, Constant) and is_instant(value.term)
+
+
+def _may_be_instant(value: Value) -> bool:
+    match value:
+        case Constant():
+            return _is_time(value)
+        case Call(function):
+            return Kind.INSTANT in FUNCTIONS[function].returns
+        case _:
+            return isinstance(value, Variable)
 
 
 def _is_no_literal(value: Value) -> bool:

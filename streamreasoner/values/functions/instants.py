@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from streamreasoner.rdf.vocabulary import XSD, XSD_DATE, XSD_DATE_TIME
 from streamreasoner.values import calendar
+from streamreasoner.values.comparison import compare
 from streamreasoner.values.datatypes.mappings import date_text, duration_text, term
 from streamreasoner.values.datatypes.spaces import canonical as canonical_term
 from streamreasoner.values.literal import canonical, literal
@@ -27,7 +28,10 @@ _DURATION = re.compile(
     r"(-?)P(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)D)?"
     r"(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:\.([0-9]+))?S)?)?"
 )
+_ZONE = re.compile(r"(?:Z|[+-][0-9]{2}:[0-9]{2})\Z")
 _DAY_SECONDS = 86_400
+_ZONES = 14 * 3600
+"""How far, in seconds, a time without a zone may be from the same time in UTC."""
 _MAX_YEAR = 999_999_999
 _DAY_TIME = XSD + "dayTimeDuration"
 
@@ -124,6 +128,37 @@ def subtract_duration(instant: str, duration: str) -> str | None:
     return _moved(instant, duration, -1)
 
 
+def comparable(one: str, other: str) -> bool | None:
+    """Whether it is decided which of two dateTimes or dates is earlier, or that they are equal."""
+    if any(_instant(each) is None for each in (one, other)):
+        return None
+    return order(one, other) is not None
+
+
+def same_time(one: str, other: str) -> bool | None:
+    """Whether two dateTimes or two dates are equal; a date and a dateTime are not."""
+    if _is_date(one) != _is_date(other):
+        return False
+    found = order(one, other)
+    return None if found is None else found == 0
+
+
+def order(one: str, other: str) -> int | None:
+    """The order of two dateTimes or two dates; None if it depends on a zone that one lacks.
+
+    Source: XML Schema 1.1, part 2, section 3.3.7 on the order of xsd:dateTime.
+    """
+    a, b = literal(one), literal(other)
+    assert a is not None  # noqa: S101 - both are instants
+    assert b is not None  # noqa: S101
+    if _is_date(one) != _is_date(other):
+        return None
+    is_local = [_ZONE.search(each.lexical) is None for each in (a, b)]
+    if is_local[0] != is_local[1] and abs(a.value.whole - b.value.whole) <= _ZONES:
+        return None
+    return compare(one, other)
+
+
 def duration_between(start: str, end: str) -> str | None:
     """The xsd:dayTimeDuration from one instant to another; negative if it is earlier."""
     a, b = literal(start), literal(end)
@@ -216,3 +251,8 @@ def _offset(text: str) -> int:
 
 def _integer(whole: int) -> str:
     return exact(Type.INTEGER, whole * UNITS)
+
+
+def _is_date(instant: str) -> bool:
+    parsed = literal(instant)
+    return parsed is not None and parsed.datatype == XSD_DATE

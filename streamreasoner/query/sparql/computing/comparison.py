@@ -6,23 +6,18 @@ rules, which decide more: there, a time without a zone is in UTC, and a date is 
 
 from __future__ import annotations
 
-import re
 from math import isnan
 from typing import TYPE_CHECKING
 
-from streamreasoner.rdf.vocabulary import XSD_DATE
 from streamreasoner.values.comparison import compare
+from streamreasoner.values.functions import instants
 from streamreasoner.values.literal import literal
 from streamreasoner.values.valuation import ValueKind
 
 if TYPE_CHECKING:
     from streamreasoner.values.comparison import Operator
-    from streamreasoner.values.literal import ValuedLiteral
 
 _NUMBERS = {ValueKind.EXACT, ValueKind.DOUBLE, ValueKind.INTEGER}
-_ZONE = re.compile(r"(?:Z|[+-][0-9]{2}:[0-9]{2})\Z")
-_ZONES = 14 * 3600
-"""How far, in seconds, a time without a zone may be from the same time in UTC."""
 
 
 def equals(left: str | None, right: str | None) -> bool | None:
@@ -38,9 +33,7 @@ def equals(left: str | None, right: str | None) -> bool | None:
         return left == right
     if ValueKind.NONE not in (a.value.kind, b.value.kind):
         if a.value.kind is b.value.kind is ValueKind.INSTANT:
-            order = _order_of_times(left, right, a, b)
-            # A date and a time are different, but neither is before the other.
-            return False if _is_date(a) != _is_date(b) else None if order is None else order == 0
+            return instants.same_time(left, right)
         return compare(left, right) == 0 and not isnan(a.value.double)
     if left == right:
         return True
@@ -57,24 +50,7 @@ def ordered(operator: Operator, left: str | None, right: str | None) -> bool | N
     if isnan(a.value.double) or isnan(b.value.double):
         return False if {a.value.kind, b.value.kind} <= _NUMBERS else None
     if a.value.kind is b.value.kind is ValueKind.INSTANT:
-        order = _order_of_times(left, right, a, b)
+        order = instants.order(left, right)
     else:
         order = compare(left, right)
     return None if order is None else operator.accepts(order)
-
-
-def _order_of_times(left: str, right: str, a: ValuedLiteral, b: ValuedLiteral) -> int | None:
-    """The order of two dates or of two times; None if it depends on a zone that one lacks.
-
-    Source: XML Schema 1.1, part 2, section 3.3.7 on the order of xsd:dateTime.
-    """
-    if _is_date(a) != _is_date(b):
-        return None
-    is_local = [_ZONE.search(each.lexical) is None for each in (a, b)]
-    if is_local[0] != is_local[1] and abs(a.value.whole - b.value.whole) <= _ZONES:
-        return None
-    return compare(left, right)
-
-
-def _is_date(operand: ValuedLiteral) -> bool:
-    return operand.datatype == XSD_DATE
