@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 OURS = "streamreasoner"
 CONTINUOUS = "streamreasoner, continuous"
 MESSAGES = "streamreasoner, messages"
+OWN = (OURS, CONTINUOUS, MESSAGES)
+"""What this package is called as a system."""
 SECONDS = 60
 _SHOWN = 160
 _CODE = re.compile(r"\bSR\d{3}\b[^\n]*")

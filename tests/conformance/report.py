@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeAlias
 
-from conformance.outcome import CONTINUOUS, MESSAGES, OURS, Outcome, Verdict
+from conformance.outcome import OWN, Outcome, Verdict
 from conformance.reasons import reason_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ publishes them. A cell has the cases that pass, and those that the system has an
 - Numbers are compared by value, as the suites write computed numbers in several forms.
 
 """
+_PEERS = ("pyoxigraph", "rdflib", "pyshacl", "owlrl")
+_NO_REASON = "no reason is known"
 
 
 def table(results: Results) -> str:
@@ -36,20 +39,31 @@ def table(results: Results) -> str:
     return "\n".join(lines)
 
 
+def causes(results: Results, reasons: Mapping[str, str], system: str) -> str:
+    """A row for each reason why a system does not pass cases; empty if it passes all."""
+    found: dict[str, list[tuple[str, Verdict]]] = defaultdict(list)
+    for by_system in results.values():
+        for name, each in by_system.get(system, {}).items():
+            if each.verdict is not Verdict.PASSED:
+                why = reason_of(reasons, system, name) or _NO_REASON
+                found[why].append((name, each.verdict))
+    rows = []
+    for why, cases in found.items():
+        counts = Counter(verdict for _, verdict in cases)
+        outcomes = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        rows.append(f"| {why} | {outcomes} | {', '.join(name for name, _ in cases)} |")
+    return "\n".join(["| why | outcome | cases |", "|---|---|---|", *rows]) if rows else ""
+
+
 def document(results: Results, reasons: Mapping[str, str]) -> str:
-    """The page of conformance: the table, and each case of ours that does not pass, with why."""
-    parts = [_PREAMBLE, table(results), "\n"]
-    for system in (OURS, CONTINUOUS, MESSAGES):
-        rows = [
-            f"| {suite} | {name} | {found.verdict} | {reason_of(reasons, system, name) or ''} |"
-            for suite, by_system in results.items()
-            for name, found in by_system.get(system, {}).items()
-            if found.verdict is not Verdict.PASSED
-        ]
-        if rows:
-            parts.append(f"\n## Where {system} differs\n\n")
-            parts.append("| suite | case | outcome | why |\n|---|---|---|---|\n")
-            parts.append("\n".join(rows) + "\n")
+    """The page of conformance: the table, and why cases of ours do not pass."""
+    versions = ", ".join(f"{name} {version(name)}" for name in _PEERS)
+    parts = [_PREAMBLE, table(results), f"\n\nThe other systems are {versions}.\n"]
+    parts += [
+        f"\n## Where {system} differs\n\n{rows}\n"
+        for system in OWN
+        if (rows := causes(results, reasons, system))
+    ]
     return "".join(parts)
 
 

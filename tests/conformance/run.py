@@ -21,9 +21,9 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
 from conformance import documents, entailment, queries, shapes, updates
-from conformance.outcome import OURS, Verdict, outcome
+from conformance.outcome import OURS, OWN, Verdict, outcome
 from conformance.reasons import read_reasons, reason_of
-from conformance.report import Results, document, table
+from conformance.report import Results, causes, document, table
 from streamreasoner.pipeline.warming.kernels import compile_all
 
 if TYPE_CHECKING:
@@ -70,6 +70,9 @@ def main() -> int:
     reasons = read_reasons()
     print(table(results))
     unexplained = _print_differences(results, reasons, with_peers=bool(options.system))
+    for system in OWN:
+        if rows := causes(results, reasons, system):
+            print(f"\n{system}:\n{rows}")
     if options.publish:
         DOCUMENT.write_text(document(results, reasons), encoding="utf-8")
     print(f"{unexplained} differences of {OURS} without a reason")
