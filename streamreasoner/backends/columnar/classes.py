@@ -82,10 +82,10 @@ class Classes:
     roots: dict[str, int] = field(default_factory=dict)
     nodes: list[tuple[int, int]] = field(default_factory=list)
     memberships: list[int] = field(default_factory=list)
-    dispatch: list[int] = field(default_factory=list)
     dispatched: list[int] = field(default_factory=list)
-    counting: list[int] = field(default_factory=list)
     counted: list[int] = field(default_factory=list)
+    # (class, stratum, row of DISPATCH, row of COUNTING) where a class drives plans in a stratum.
+    _driving: list[tuple[int, ...]] = field(default_factory=list)
     _children: list[tuple[int, int, int]] = field(default_factory=list)
     # By predicate: what each of its classes satisfies.
     _satisfied: dict[str, dict[int, frozenset[Constants]]] = field(
@@ -144,18 +144,29 @@ class Classes:
         first = row[layout.CLASS_MEMBERSHIPS]
         return self.memberships[first : first + row[layout.CLASS_LINK_COUNT]]
 
-    def link_offsets(self) -> list[list[int]]:
+    def link_offsets(self) -> NDArray[np.int32]:
         """By class and arrangement: word of the link in a record, or -1."""
-        offsets = []
-        for row in self.rows:
-            members = self.members(row)
-            words = dict.fromkeys(range(self.queries.groupings), -1)
-            words.update({a: row[layout.CLASS_LINKS] + 2 * i for i, a in enumerate(members)})
+        offsets = np.full((len(self.rows), self.queries.groupings), -1, np.int32)
+        for words, row in zip(offsets, self.rows, strict=True):
+            for i, arrangement in enumerate(self.members(row)):
+                words[arrangement] = row[layout.CLASS_LINKS] + 2 * i
             if row[layout.CLASS_LATTICE]:
-                lattice = row[layout.CLASS_LATTICE] - 1
-                words[lattice] = row[layout.CLASS_LINKS] - 2
-            offsets.append(list(words.values()))
+                words[row[layout.CLASS_LATTICE] - 1] = row[layout.CLASS_LINKS] - 2
         return offsets
+
+    def by_stratum(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The rows of DISPATCH and COUNTING by class and stratum.
+
+        Most are zeros if there are many strata, and such pages take no memory before they are read.
+        """
+        shape = len(self.rows), self.queries.strata
+        dispatch = np.zeros((*shape, layout.DISPATCH_WIDTH), np.int32)
+        counting = np.zeros((*shape, 2), np.int32)
+        width = 2 + layout.DISPATCH_WIDTH
+        rows = np.array(self._driving, np.int32).reshape(-1, width + 2)
+        places = rows[:, 0], rows[:, 1]
+        dispatch[places], counting[places] = rows[:, 2:width], rows[:, width:]
+        return dispatch, counting
 
     def _node(
         self,
@@ -230,29 +241,21 @@ class Classes:
         counters: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for stratum, *counter in applying(self._counted):
             counters[stratum].append((counter[0], counter[1]))
-        following = 0
         for stratum in sorted({*driven, *counters}):
-            self._without_plans(stratum - following)
-            following = stratum + 1
             plans, counted = driven.get(stratum, ()), counters.get(stratum, ())
             # The argument that most plans share their matches by.
             key = max(keys[stratum], key=keys[stratum].__getitem__, default=0)
-            self.dispatch.extend((len(self.dispatched), len(plans), key))
+            dispatch = len(self.dispatched), len(plans), key
+            counting = len(self.counted) // 2, len(counted)
+            self._driving.append((len(self.rows) - 1, stratum, *dispatch, *counting))
             self.dispatched.extend(plans)
-            self.counting.extend((len(self.counted) // 2, len(counted)))
             self.counted.extend(chain.from_iterable(counted))
-        self._without_plans(queries.strata - following)
         if len(self.rows) > layout.CLASS_BITS:
             raise ProgramError(
                 f"The program's constants distinguish more than {layout.CLASS_BITS:,} classes of"
                 " facts. Move constants from rules into facts that the rules join with."
             )
         return len(self.rows) - 1
-
-    def _without_plans(self, strata: int) -> None:
-        """Add strata in which a class drives no plan, which are most if there are many."""
-        self.dispatch.extend([len(self.dispatched), 0, 0] * strata)
-        self.counting.extend([len(self.counted) // 2, 0] * strata)
 
 
 def _by_predicate(rows: Sequence[tuple[str, Constants, _T]]) -> _ByPredicate[_T]:

@@ -278,19 +278,20 @@ def compile_program(
 
     operands = Operands()
     trie_slots = classes.trie_slots()
+    dispatch, counting = classes.by_stratum()
     columns = {
         layout.RELATIONS: _int32(
             x for p, root in classes.roots.items() for x in (numbering.arities[p], root)
         ),
         layout.CLASSES: _int32(x for row in classes.rows for x in row),
-        layout.LINK_OFFSETS: _int32(x for row in classes.link_offsets() for x in row),
+        layout.LINK_OFFSETS: classes.link_offsets().reshape(-1),
         layout.MEMBERSHIPS: _int32(classes.memberships),
         layout.ARRANGEMENTS: _arrangements(numbering, operands, reductions),
         layout.TRIE_NODES: _int32(x for node in classes.nodes for x in node),
         layout.TRIE_SLOTS: trie_slots,
-        layout.DISPATCH: _int32(classes.dispatch),
+        layout.DISPATCH: dispatch.reshape(-1),
         layout.DISPATCHED: _int32(classes.dispatched),
-        layout.COUNTING: _int32(classes.counting),
+        layout.COUNTING: counting.reshape(-1),
         layout.COUNTED: _int32(classes.counted),
         layout.CLASS_SIZES: np.zeros(len(classes.rows), np.int32),
         layout.CLASS_JOURNALED: np.zeros(2 * len(classes.rows), np.int32),

@@ -197,8 +197,7 @@ def dispatched(classes, number):
 
 def counted(classes, number):
     """By stratum, the counters of facts of a class, each with the position of its key."""
-    start = 2 * number * STRATA
-    pairs = [classes.counting[start + 2 * at : start + 2 * at + 2] for at in range(STRATA)]
+    pairs = classes.by_stratum()[1][number].tolist()
     return {
         at: [classes.counted[2 * i : 2 * i + 2] for i in range(first, first + count)]
         for at, (first, count) in enumerate(pairs)
@@ -207,5 +206,4 @@ def counted(classes, number):
 
 def row_of(classes, number, stratum):
     """What `layout.DISPATCH` has of a class and a stratum."""
-    start = layout.DISPATCH_WIDTH * (number * STRATA + stratum)
-    return classes.dispatch[start : start + layout.DISPATCH_WIDTH]
+    return classes.by_stratum()[0][number, stratum].tolist()
