@@ -80,7 +80,7 @@ class _Text:
             case "^":
                 return f"^{self.one(*PREDICATES)}"
             case "!":
-                return self.one("!ex:p", "!(ex:p|ex:k)")
+                return self.one("!ex:p", "!(ex:p|ex:k)", "!^ex:p", "!(ex:p|^ex:q|^ex:k)")
             case "/" | "|":
                 return f"({self.path(depth - 1)}{kind}{self.path(depth - 1)})"
             case _:
@@ -121,7 +121,7 @@ class _Text:
             case "s":
                 return f'{self.one("CONTAINS", "STRSTARTS", "STRENDS")}({variable}, "x")'
             case "m":
-                return f'REGEX({variable}, "^x", "i")'
+                return f'REGEX({variable}, "^x", "{self.one("i", "s", "mi", "")}")'
             case "i":
                 return f"{variable} {self.one('IN', 'NOT IN')} ({self.term()}, {self.term()})"
             case "v":
@@ -148,6 +148,10 @@ class _Text:
             f"COALESCE({variable}, {other}, 0)",
             f"COALESCE({variable} + 1, strlen({other}), {other})",
             f"IF({variable} > 0, {other}, {variable})",
+            f"xsd:{self.one('integer', 'decimal', 'double', 'boolean')}({variable})",
+            f'replace({variable}, "X", "z", "i")',
+            f'strbefore({variable}, "y")',
+            f"strlang({variable}, 'en')",
         )
 
     def values(self):
@@ -210,6 +214,7 @@ class _Text:
             f"SUM(DISTINCT {variable})",
             f"AVG({variable})",
             f"SUM({variable} + 1)",
+            f"strlen(GROUP_CONCAT(str({variable}); SEPARATOR=', '))",
         )
 
     def grouped(self, depth):
