@@ -175,6 +175,8 @@ class Presence:
         try:
             self._admin.list_topics(self._kafka.progress_topic, timeout=seconds)
         except KafkaException as error:
+            # A client may never again find a broker that did not answer it; a new one does.
+            self._admin = admin_client(self._kafka)
             return (
                 f"Kafka at {self._kafka.bootstrap_servers} (kafka.bootstrap_servers) does not "
                 f"answer: {error.args[0].str()}. Check that the brokers are running."
