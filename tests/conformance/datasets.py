@@ -75,6 +75,15 @@ def fill(into: Reasoner, dataset: Dataset) -> None:
         into.apply_arrow(pa.table(columns), "quad")
 
 
+def change(of: Reasoner, rows: Iterable[Row], sign: int) -> None:
+    """Assert triples and quads, or retract them, in an epoch for each kind."""
+    for predicate, names in (("triple", "spo"), ("quad", "spog")):
+        chosen = [row for row in rows if len(row) == len(names)]
+        columns = dict(zip(names, zip(*chosen, strict=True), strict=False))
+        if columns:
+            of.apply_arrow(pa.table({**columns, "multiplicity": [sign] * len(chosen)}), predicate)
+
+
 def store(dataset: Dataset) -> Store:
     """A store of pyoxigraph that has a dataset."""
     found = Store()

@@ -12,7 +12,7 @@ from rdflib.plugins.sparql import prepareQuery
 from conformance.datasets import (
     QUADS,
     Dataset,
-    fill,
+    change,
     quads_of_reasoner,
     rdflib_dataset,
     rdflib_rows,
@@ -147,18 +147,20 @@ def reasoner_answer(of: Reasoner, text: str, base: str) -> Expected:
 
 
 def _continuous(text: str, base: str, data: Dataset, expected: Expected) -> None:
-    """Add the query to an empty reasoner, then the data; the answers are a set.
+    """Add the query to an empty reasoner, then assert, retract and assert the data.
 
-    Those of CONSTRUCT are triples next to the data.
+    The answers are a set; those of CONSTRUCT are triples next to the data.
     """
     query = parse_query(text, base=base)
     if query.form == "DESCRIBE":
         raise NotRunError
     asked = Reasoner.from_rules(QUADS)
     asked.add_query(_ANSWER, f"BASE <{base}>\n{text}")
-    fill(asked, data)
+    rows = quads_of_reasoner(reasoner(data))
+    for sign in (1, -1, 1):
+        change(asked, rows, sign)
     if query.form == "CONSTRUCT":
-        given = {*_triples(reasoner(data))}
+        given = {row for row in rows if len(row) == _TRIPLE}
         _check_set({*expected.rows} - given, {*_triples(asked)} - given)
         return
     found = asked.facts(_ANSWER)

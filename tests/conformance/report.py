@@ -20,7 +20,8 @@ What the official test suites say of streamreasoner, and of other systems in the
 `make conformance DIR=… ARGS=--publish` writes this page; `DIR` holds the suites as the W3C
 publishes them. A cell has the cases that pass, and those that the system has an operation for.
 
-- *continuous*: the query is added first, and then the data; its answers are compared as a set.
+- *continuous*: the query is added first, then the data is asserted, retracted and asserted again;
+  its answers are compared as a set.
 - *messages*: each document is the value of a message of an input topic.
 - Numbers are compared by value, as the suites write computed numbers in several forms.
 
