@@ -256,7 +256,7 @@ class Sink:
     def _fatal_error(self) -> KafkaError:
         """The error after which the client takes no message; only transactions tell it."""
         try:
-            self._producer.abort_transaction(0)
+            self._producer.abort_transaction(ANSWER_SECONDS)
         except KafkaException as error:
             fatal: KafkaError = error.args[0]
             return fatal
