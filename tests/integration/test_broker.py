@@ -115,6 +115,20 @@ def test_the_command_keeps_topics_across_restarts(tmp_path):
             assert process.wait(60) == 0
 
 
+def test_the_command_ends_with_its_broker(tmp_path):
+    """A broker that was killed is named, and nothing waits for it."""
+    command = ["-m", "streamreasoner", "broker", "--directory", tmp_path / "kafka"]
+    command += ["--port", next(iter(free_ports(1)))]
+    with spawn(command, subprocess.PIPE) as process:
+        assert process.stdout.readline().startswith(b"Kafka listens on")
+        for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+            if "java" in Path(f"/proc/{child}/comm").read_text():
+                os.kill(int(child), signal.SIGKILL)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert b"The broker has ended with exit code -9" in errors
+
+
 def test_a_port_that_is_taken_is_named(tmp_path):
     """The message names the remedy; nothing is started."""
     with socket.socket() as server:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import suppress
 from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import Annotated
@@ -29,4 +28,4 @@ def broker(
     server = Broker(directory.absolute(), port=port)
     with interruptible(), suppress(KeyboardInterrupt), server as kafka:
         print(f"Kafka listens on {kafka.bootstrap_servers}. Stop it with Ctrl-C.", flush=True)
-        threading.Event().wait()
+        kafka.wait()

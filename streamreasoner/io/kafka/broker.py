@@ -193,6 +193,16 @@ class Broker:
                 self._ports = ports
                 return
 
+    def wait(self) -> None:
+        """Wait until the broker ends by itself.
+
+        Raises:
+            BrokerError: It has ended.
+        """
+        if self._process is not None:
+            code = self._process.wait()
+            raise self._failure(f"The broker has ended with exit code {code}")
+
     def stop(self) -> None:
         """Stop gracefully, or by force after a deadline; removes a temporary directory."""
         if self._process is not None and self._process.poll() is None:
