@@ -185,6 +185,9 @@ class Conditions:
                     for given, value in self.values(inner, body)
                 ]
             case Apply(function, arguments) if function in VALUES:
+                if function.startswith("<") and len(arguments) != 1:
+                    message = f"{function} takes 1 argument, not {len(arguments)}"
+                    raise UnsupportedError(message, expression.span)
                 return [
                     (given, Call(VALUES[function], values, expression.span))
                     for given, values in self._all(arguments, body)

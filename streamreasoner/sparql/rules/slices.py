@@ -86,6 +86,8 @@ def _keyed(book: Rulebook, bodies: Sequence[Body], wanted: Slice) -> tuple[Body,
     for index, body in enumerate(bodies, start=1):
         tags = (number(index),) if branch else ()
         terms = (*map(body.argument, [*(name for name, _ in compared), *rest]), *tags)
+        # Solutions without variables are equal rows.
+        terms = terms or (number(0),)
         text = Constant(to_ntriples(directions + "a" * (len(terms) - len(compared))), NOWHERE)
         value = Call("sort_key", (text, *terms), NOWHERE)
         first = Aggregate("min", (value,), NOWHERE) if wanted.distinct else value

@@ -400,6 +400,7 @@ def test_query_with_too_many_rows_is_refused():
         ("SELECT ?x { ?x ex:p ?y }", ProgramError, "prefix `ex:` is not declared"),
         ("SELECT * { SERVICE <http://e.x/> { ?s ?p ?o } }", QueryError, "SERVICE is not supported"),
         ("SELECT (<http://e.x/f>(1) AS ?x) {}", QueryError, "calls <http://e.x/f>"),
+        ("SELECT (<http://e.x/f>(1, 2) AS ?x) {}", QueryError, "calls <http://e.x/f>"),
         (f"SELECT (<{XSD}integer>(1, 2) AS ?x) {{}}", QueryError, "takes 1 argument, not 2"),
         ("SELECT (REGEX('x', 'x', 'gi') AS ?x) {}", QueryError, "no flag 'g'"),
     ],

@@ -115,3 +115,15 @@ def test_an_answer_is_explained_by_its_row():
 
     assert "player1" in proof
     assert "player0" not in proof
+
+
+@pytest.mark.parametrize("end", ["LIMIT 1", "ORDER BY ?x LIMIT 3", "OFFSET 1", "LIMIT 0"])
+@pytest.mark.parametrize("pattern", ["ex:a ex:p ex:b", "[] ex:p ex:b", "?n ex:p ex:b", ""])
+@pytest.mark.parametrize("modifier", ["", "DISTINCT "])
+def test_a_slice_may_be_of_rows_without_values(pattern, end, modifier):
+    """Nothing is left to compare, and there are as many rows as in a question."""
+    query = f"SELECT {modifier}?x {{ {{ SELECT {modifier}?x {{ {pattern} }} {end} }} }}"
+    reasoner = Reasoner(check_query(PREFIXES + query, "query.rq", "answer"))
+    for changes, _ in EPOCHS[:3]:
+        apply(reasoner, changes)
+        assert len(present(reasoner, "answer")) == len({*reasoner.query(PREFIXES + query)})

@@ -144,9 +144,9 @@ class Expressions:
                 raise QueryError(
                     f"{function} has no flag {unknown!r}. Its flags are i, m, q, s and x."
                 )
-            case _ if function.startswith("<") and len(arguments) != 1:
-                raise QueryError(f"{function} takes 1 argument, not {len(arguments)}.")
             case _ if (known := FUNCTIONS.get(function)) is not None:
+                if function.startswith("<") and len(arguments) != 1:
+                    raise QueryError(f"{function} takes 1 argument, not {len(arguments)}.")
                 return self._strict(known, arguments)
             case _:
                 raise QueryError(
