@@ -23,7 +23,7 @@ from streamreasoner.lang.ast import (
 )
 from streamreasoner.lang.constants import negative
 from streamreasoner.rdf.terms import TermKind, parse, to_ntriples
-from streamreasoner.rdf.vocabulary import XSD_DATE, XSD_STRING
+from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING, CONDITIONS, SEARCHES, VALUES
 from streamreasoner.sparql.regex_flags import FLAGS, flagged, flagged_replacement
@@ -294,21 +294,34 @@ class Conditions:
         return (Negation(atom(predicate, columns), x.span),)
 
     def _of_times(self, x: Value, operator: str, y: Value, body: Body) -> Iterator[Body]:
-        """Times of which one lacks a zone, and a date and a time, which are different values."""
+        """Times of which one lacks a zone, and a date and a time, which are different values.
+
+        Most times are in UTC: what Python has to compare has a helper of its own.
+        """
         if not (_may_be_instant(x) and _may_be_instant(y)):
             return
-        tests = tuple(Call("is_instant", (each,), each.span) for each in (x, y))
-        incomparable = Negation(Call("comparable_times", (x, y), x.span), x.span)
-        date = Constant(f"<{XSD_DATE}>", x.span)
-        for same in ("=", "!=") if operator == "!=" else ():
-            of_dates = (
-                Comparison(Call("datatype", (each,), each.span), same, date, x.span)
-                for each in (x, y)
+        span = x.span
+        columns = tuple(name for name in names_of((_is(x, y),)) if name in body.bound)
+        are_times = tuple(Call("is_instant", (each,), span) for each in (x, y))
+        texts = tuple(Call("to_string", (each,), span) for each in (x, y))
+        utc, hours = (Constant(to_ntriples(text), span) for text in "ZT")
+        local = [
+            Body((*body.literals, *are_times, Negation(in_utc, span)), body.bound, body.maybe)
+            for in_utc in (Call("ends_with", (text, utc), span) for text in texts)
+        ]
+        pair = atom(self._book.helper("local", columns, local), columns)
+        incomparable = Negation(Call("comparable_times", (x, y), span), span)
+        for wanted in (True, False) if operator == "!=" else ():
+            of_kind = (_literal("contains", (each, hours), wanted=wanted) for each in texts)
+            yield Body((pair, *of_kind, incomparable), columns, ())
+        for wanted in (True, False) if operator != "!=" else ():
+            mixed = (
+                _literal("contains", (texts[0], hours), wanted=wanted),
+                _literal("contains", (texts[1], hours), wanted=not wanted),
             )
-            literals = (*body.literals, *tests, incomparable, *of_dates)
-            yield Body(literals, body.bound, body.maybe)
+            yield Body((*body.literals, *are_times, *mixed), body.bound, body.maybe)
         if operator != "!=":
-            yield Body((*body.literals, *tests, incomparable), body.bound, body.maybe)
+            yield Body((pair, incomparable), columns, ())
 
     def _unknown(self, x: Value, y: Value, body: Body) -> Iterator[Body]:
         """Literals of datatypes without a meaning.
