@@ -22,24 +22,20 @@ from streamreasoner.lang.ast import (
     Variable,
 )
 from streamreasoner.lang.constants import negative
-from streamreasoner.rdf.terms import TermKind, parse, to_ntriples
+from streamreasoner.rdf.terms import parse, to_ntriples
 from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING, CONDITIONS, SEARCHES, VALUES
 from streamreasoner.sparql.regex_flags import FLAGS, flagged, flagged_replacement
 from streamreasoner.sparql.rules.bodies import Body, names_of
+from streamreasoner.sparql.rules.comparisons import decided, is_ordered, tested
 from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, is_erroneous
-from streamreasoner.values.builtins import FUNCTIONS
 from streamreasoner.values.functions.terms import (
     effective_boolean,
-    is_boolean,
-    is_instant,
-    is_number,
 )
-from streamreasoner.values.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from streamreasoner.lang.ast import Expression as Value
     from streamreasoner.lang.ast import Literal, Span
@@ -56,7 +52,6 @@ _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _BINARY = frozenset("+-*/")
 _ALWAYS: Ways = [()]
 _NEVER: Ways = []
-_KNOWN = ("is_string", "is_number", "is_boolean", "is_instant")
 
 
 class Conditions:
@@ -275,80 +270,16 @@ class Conditions:
     def _comparison(self, left: Expression, operator: str, right: Expression, body: Body) -> Ways:
         ways = []
         for (given, x), (more, y) in product(self.values(left, body), self.values(right, body)):
-            if operator in {"=", "!="} or (_is_ordered(x) and _is_ordered(y)):
+            if operator in {"=", "!="} or (is_ordered(x) and is_ordered(y)):
                 test = Comparison(x, operator, y, left.span)
-                ways.append((*given, *more, test, *self._decided(x, operator, y, body)))
+                ways.append((*given, *more, test, *decided(self._book, x, operator, y, body)))
         return ways
-
-    def _decided(self, x: Value, operator: str, y: Value, body: Body) -> tuple[Literal, ...]:
-        """That two values are none of those that rules compare, and SPARQL does not."""
-        if operator != "!=" and any(map(_is_time, (x, y))):
-            return (Call("comparable_times", (x, y), x.span),)
-        undecided = [*self._of_times(x, operator, y, body)]
-        if operator == "!=":
-            undecided += self._unknown(x, y, body)
-        if not undecided:
-            return ()
-        columns = tuple(name for name in names_of((_is(x, y),)) if name in body.bound)
-        predicate = self._book.helper("undecided", columns, undecided)
-        return (Negation(atom(predicate, columns), x.span),)
-
-    def _of_times(self, x: Value, operator: str, y: Value, body: Body) -> Iterator[Body]:
-        """Times of which one lacks a zone, and a date and a time, which are different values.
-
-        Most times are in UTC: what Python has to compare has a helper of its own.
-        """
-        if not (_may_be_instant(x) and _may_be_instant(y)):
-            return
-        span = x.span
-        columns = tuple(name for name in names_of((_is(x, y),)) if name in body.bound)
-        are_times = tuple(Call("is_instant", (each,), span) for each in (x, y))
-        texts = tuple(Call("to_string", (each,), span) for each in (x, y))
-        utc, hours = (Constant(to_ntriples(text), span) for text in "ZT")
-        local = [
-            Body((*body.literals, *are_times, Negation(in_utc, span)), body.bound, body.maybe)
-            for in_utc in (Call("ends_with", (text, utc), span) for text in texts)
-        ]
-        pair = atom(self._book.helper("local", columns, local), columns)
-        incomparable = Negation(Call("comparable_times", (x, y), span), span)
-        for wanted in (True, False) if operator == "!=" else ():
-            of_kind = (_literal("contains", (each, hours), wanted=wanted) for each in texts)
-            yield Body((pair, *of_kind, incomparable), columns, ())
-        for wanted in (True, False) if operator != "!=" else ():
-            mixed = (
-                _literal("contains", (texts[0], hours), wanted=wanted),
-                _literal("contains", (texts[1], hours), wanted=not wanted),
-            )
-            yield Body((*body.literals, *are_times, *mixed), body.bound, body.maybe)
-        if operator != "!=":
-            yield Body((pair, incomparable), columns, ())
-
-    def _unknown(self, x: Value, y: Value, body: Body) -> Iterator[Body]:
-        """Literals of datatypes without a meaning.
-
-        They may be equal to others without a language, so `"a"^^ex:type != "b"` is an error.
-        """
-        if any(map(_is_no_literal, (x, y))):
-            return
-        if any(isinstance(each, Constant) and parse(each.term).language for each in (x, y)):
-            return
-        no_language = Constant(to_ntriples(""), x.span)
-        for unknown in filter(_may_be_unknown, (x, y)):
-            languages = (
-                Comparison(Call("lang", (each,), each.span), "=", no_language, x.span)
-                for each in (x, y)
-                if isinstance(each, Variable)
-            )
-            tests = (
-                Negation(Call(test, (unknown,), unknown.span), unknown.span) for test in _KNOWN
-            )
-            yield Body((*body.literals, *languages, *tests), body.bound, body.maybe)
 
     def _test(
         self, test: str, arguments: Sequence[Expression], body: Body, *, wanted: bool
     ) -> Ways:
         return [
-            (*given, _literal(test, values, wanted=wanted))
+            (*given, tested(test, values, wanted=wanted))
             for given, values in self._all(arguments, body)
         ]
 
@@ -358,7 +289,7 @@ class Conditions:
         """A search; the second string has no language tag, or that of the first (17.4.3.1.2)."""
         ways = []
         for given, (text, part) in self._all((left, right), body):
-            found = _literal(test, (text, part), wanted=wanted)
+            found = tested(test, (text, part), wanted=wanted)
             if isinstance(part, Constant) and parse(part.term).datatype == XSD_STRING:
                 ways.append((*given, found))
                 continue
@@ -375,7 +306,7 @@ class Conditions:
         text, pattern, *flags = arguments
         letters = _letters(flags, span)
         return [
-            (*given, *plain, _literal("matches", (value, _flagged(found, letters)), wanted=wanted))
+            (*given, *plain, tested("matches", (value, _flagged(found, letters)), wanted=wanted))
             for given, (value, found) in self._all((text, pattern), body)
             for plain in _without_language(found)
         ]
@@ -396,7 +327,7 @@ class Conditions:
         """The effective boolean value of a term (section 17.2.2)."""
         if isinstance(value, Constant):
             return _ALWAYS if effective_boolean(value.term) is wanted else _NEVER
-        return [(_literal("effective_boolean", (value,), wanted=wanted),)]
+        return [(tested("effective_boolean", (value,), wanted=wanted),)]
 
 
 def _letters(flags: Sequence[Expression], span: Span) -> str:
@@ -484,12 +415,6 @@ def _both(left: Ways, right: Ways, span: Span) -> Ways:
     return [first + second for first, second in product(left, right)]
 
 
-def _literal(test: str, values: Iterable[Value], *, wanted: bool) -> Literal:
-    arguments = tuple(values)
-    call = Call(test, arguments, arguments[0].span)
-    return call if wanted else Negation(call, call.span)
-
-
 def _never_has_value(value: Value) -> bool:
     """Whether a value is an error whatever its variables are."""
     known = Variable("value", value.span)
@@ -505,45 +430,3 @@ def _is(left: Value, right: Value) -> Comparison:
 def _negated(value: Value, span: Span) -> Value:
     folded = negative(value, span) if isinstance(value, Constant) else None
     return folded or UnaryMinus(value, span)
-
-
-def _is_ordered(value: Value) -> bool:
-    """Whether a value may be less or greater than another one."""
-    if not isinstance(value, Constant):
-        return True
-    term = value.term
-    plain = term[0] == '"' and parse(term).datatype == XSD_STRING
-    return plain or is_number(term) or is_boolean(term) or is_instant(term)
-
-
-def _may_be_unknown(value: Value) -> bool:
-    """Whether a value may be a literal of which nothing is known."""
-    if isinstance(value, Constant):
-        term = parse(value.term)
-        known = term.kind is not TermKind.LITERAL or term.language is not None
-        return not known and not _is_ordered(value)
-    return isinstance(value, Variable)
-
-
-def _is_time(value: Value) -> bool:
-    return isinstance(value, Constant) and is_instant(value.term)
-
-
-def _may_be_instant(value: Value) -> bool:
-    match value:
-        case Constant():
-            return _is_time(value)
-        case Call(function):
-            return Kind.INSTANT in FUNCTIONS[function].returns
-        case _:
-            return isinstance(value, Variable)
-
-
-def _is_no_literal(value: Value) -> bool:
-    match value:
-        case Constant(term):
-            return not term.startswith('"')
-        case Call(function):
-            return function in {"datatype", "iri"}
-        case _:
-            return False
