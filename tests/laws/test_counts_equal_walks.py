@@ -105,14 +105,9 @@ def assert_counted(driver):
 
 def sizes_of(state, terms):
     """The sizes that counters have, by counter and key."""
-    ranges = state.column(layout.COUNTING).reshape(-1, state.tables.strata, 2)
-    counted = state.column(layout.COUNTED).reshape(-1, 2)
+    counted = state.column(layout.COUNTED).reshape(-1, layout.COUNTED_WIDTH)
     # Those of stratum 0 are for rules that a change of program has withdrawn.
-    used = {
-        int(counter)
-        for start, count in ranges[:, 1:].reshape(-1, 2)
-        for counter, _ in counted[start : start + count]
-    }
+    used = {int(counter) for counter, _, stratum in counted if stratum}
     arrays = [state._counters[counter].array for counter in sorted(used)]  # noqa: SLF001 - as above
     assert arrays
     return [np.array(array[: terms + 1]).tolist() for array in arrays]

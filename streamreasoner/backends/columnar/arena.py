@@ -183,6 +183,9 @@ class Arena:
         self.tables = tables
         self.scalars[layout.SORT_COUNT] = tables.sorts
         self.scalars[layout.STRATA] = tables.strata
+        # No row of DISPATCH is filled before the first stratum, or after the return to a program.
+        tables.columns[layout.DISPATCH][:] = 0
+        self.scalars[layout.SHOWN] = 0
         self.scalars[layout.CLASS_COUNT] = len(tables.columns[layout.CLASSES]) // layout.CLASS_WIDTH
         self.scalars[layout.ARRANGEMENT_COUNT] = tables.groupings
         self.scalars[layout.TRIE_MASK] = tables.trie_mask

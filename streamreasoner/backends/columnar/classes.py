@@ -84,7 +84,7 @@ class Classes:
     memberships: list[int] = field(default_factory=list)
     dispatched: list[int] = field(default_factory=list)
     counted: list[int] = field(default_factory=list)
-    # (class, stratum, row of DISPATCH, row of COUNTING) where a class drives plans in a stratum.
+    # (stratum, class, row of `layout.DISPATCH`) of the classes that drive or count in a stratum.
     _driving: list[tuple[int, ...]] = field(default_factory=list)
     _children: list[tuple[int, int, int]] = field(default_factory=list)
     # By predicate: what each of its classes satisfies.
@@ -154,19 +154,11 @@ class Classes:
                 words[row[layout.CLASS_LATTICE] - 1] = row[layout.CLASS_LINKS] - 2
         return offsets
 
-    def by_stratum(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The rows of DISPATCH and COUNTING by class and stratum.
-
-        Most are zeros if there are many strata, and such pages take no memory before they are read.
-        """
-        shape = len(self.rows), self.queries.strata
-        dispatch = np.zeros((*shape, layout.DISPATCH_WIDTH), np.int32)
-        counting = np.zeros((*shape, 2), np.int32)
-        width = 2 + layout.DISPATCH_WIDTH
-        rows = np.array(self._driving, np.int32).reshape(-1, width + 2)
-        places = rows[:, 0], rows[:, 1]
-        dispatch[places], counting[places] = rows[:, 2:width], rows[:, width:]
-        return dispatch, counting
+    def driven(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The columns DRIVEN and DRIVEN_FROM: what each stratum reads, of few of many classes."""
+        rows = np.array(sorted(self._driving) or np.empty((0, 1 + layout.DRIVEN_WIDTH)), np.int32)
+        starts = np.searchsorted(rows[:, 0], np.arange(self.queries.strata + 1))
+        return rows[:, 1:].reshape(-1), starts.astype(np.int32)
 
     def _node(
         self,
@@ -221,6 +213,9 @@ class Classes:
         for stratum, plan, key in applying(self._driven):
             driven[stratum].append(plan)
             keys[stratum].update((key,) if key else ())
+        counters: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for stratum, counter, position in applying(self._counted):
+            counters[stratum].append((counter, position))
         self.rows.append(
             [
                 queries.relations[predicate],
@@ -235,21 +230,29 @@ class Classes:
                 next(iter(applying(self._old_heads)), 0),
                 int(predicate in queries.hidden),
                 max(driven, default=0),
+                len(self.counted) // layout.COUNTED_WIDTH,
+                sum(map(len, counters.values())),
             ]
         )
         self.memberships.extend(members)
-        counters: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for stratum, *counter in applying(self._counted):
-            counters[stratum].append((counter[0], counter[1]))
         for stratum in sorted({*driven, *counters}):
             plans, counted = driven.get(stratum, ()), counters.get(stratum, ())
             # The argument that most plans share their matches by.
             key = max(keys[stratum], key=keys[stratum].__getitem__, default=0)
-            dispatch = len(self.dispatched), len(plans), key
-            counting = len(self.counted) // 2, len(counted)
-            self._driving.append((len(self.rows) - 1, stratum, *dispatch, *counting))
+            first = len(self.counted) // layout.COUNTED_WIDTH
+            self._driving.append(
+                (
+                    stratum,
+                    len(self.rows) - 1,
+                    len(self.dispatched),
+                    len(plans),
+                    key,
+                    first,
+                    len(counted),
+                )
+            )
             self.dispatched.extend(plans)
-            self.counted.extend(chain.from_iterable(counted))
+            self.counted.extend(x for counter, at in counted for x in (counter, at, stratum))
         if len(self.rows) > layout.CLASS_BITS:
             raise ProgramError(
                 f"The program's constants distinguish more than {layout.CLASS_BITS:,} classes of"

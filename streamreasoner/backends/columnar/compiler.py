@@ -278,7 +278,7 @@ def compile_program(
 
     operands = Operands()
     trie_slots = classes.trie_slots()
-    dispatch, counting = classes.by_stratum()
+    driven, driven_from = classes.driven()
     columns = {
         layout.RELATIONS: _int32(
             x for p, root in classes.roots.items() for x in (numbering.arities[p], root)
@@ -289,10 +289,11 @@ def compile_program(
         layout.ARRANGEMENTS: _arrangements(numbering, operands, reductions),
         layout.TRIE_NODES: _int32(x for node in classes.nodes for x in node),
         layout.TRIE_SLOTS: trie_slots,
-        layout.DISPATCH: dispatch.reshape(-1),
+        layout.DISPATCH: np.zeros(layout.DISPATCH_WIDTH * len(classes.rows), np.int32),
         layout.DISPATCHED: _int32(classes.dispatched),
-        layout.COUNTING: counting.reshape(-1),
         layout.COUNTED: _int32(classes.counted),
+        layout.DRIVEN: driven,
+        layout.DRIVEN_FROM: driven_from,
         layout.CLASS_SIZES: np.zeros(len(classes.rows), np.int32),
         layout.CLASS_JOURNALED: np.zeros(2 * len(classes.rows), np.int32),
         layout.REDUCTIONS: _int32(

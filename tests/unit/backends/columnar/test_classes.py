@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -191,19 +192,30 @@ def dispatched(classes, number):
     """By stratum, the plans that facts of a class drive."""
     rows = [row_of(classes, number, at) for at in range(STRATA)]
     return {
-        at: classes.dispatched[first : first + count] for at, (first, count, _) in enumerate(rows)
+        at: classes.dispatched[first : first + count] for at, (first, count, *_) in enumerate(rows)
     }
 
 
 def counted(classes, number):
     """By stratum, the counters of facts of a class, each with the position of its key."""
-    pairs = classes.by_stratum()[1][number].tolist()
-    return {
-        at: [classes.counted[2 * i : 2 * i + 2] for i in range(first, first + count)]
-        for at, (first, count) in enumerate(pairs)
+    rows = np.reshape(classes.counted, (-1, layout.COUNTED_WIDTH)).tolist()
+    row = classes.rows[number]
+    first, count = row[layout.CLASS_COUNTED], row[layout.CLASS_COUNTED_COUNT]
+    of_class = {
+        at: [each[:2] for each in rows[first : first + count] if each[2] == at]
+        for at in range(STRATA)
     }
+    for at, expected in of_class.items():
+        *_, start, size = row_of(classes, number, at)
+        assert [each[:2] for each in rows[start : start + size]] == expected
+    return of_class
 
 
 def row_of(classes, number, stratum):
-    """What `layout.DISPATCH` has of a class and a stratum."""
-    return classes.by_stratum()[0][number, stratum].tolist()
+    """What `layout.DISPATCH` has of a class in a stratum."""
+    driven, starts = classes.driven()
+    rows = driven.reshape(-1, layout.DRIVEN_WIDTH)[starts[stratum] : starts[stratum + 1]]
+    found = {kind: row for kind, *row in rows.tolist()}
+    assert len(starts) == STRATA + 1
+    assert list(found) == sorted(found)
+    return found.get(number, [0] * layout.DISPATCH_WIDTH)

@@ -65,9 +65,7 @@ def unlink_blocks(table: layout.Int64s, start: int, stop: int) -> None:
 @inlined
 def key_of(table: layout.Int64s, delta: int) -> int:
     """The argument on which the deltas of a block agree, or -1 if those of its class form none."""
-    scalars = int64_column(table[layout.SCALARS])
-    row = class_of(delta) * scalars[layout.STRATA] + scalars[layout.STRATUM]
-    place = layout.DISPATCH_WIDTH * row + layout.DISPATCH_KEY
+    place = layout.DISPATCH_WIDTH * class_of(delta) + layout.DISPATCH_KEY
     argument = int32_column(table[layout.DISPATCH])[place] - 1
     if argument < 0:
         return -1

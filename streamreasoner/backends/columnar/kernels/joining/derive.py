@@ -192,7 +192,7 @@ def _show(table: layout.Int64s, fact: int) -> int:
         return layout.FULL
     # Counters of stratum 0 are those of withdrawn rules, which no delta drives.
     if scalars[layout.COUNTER_COUNT] != 0 and scalars[layout.STRATUM] != 0:
-        count_change(table, fact, scalars[layout.STRATUM], change_of(words[2 * fact]))
+        count_change(table, fact, change_of(words[2 * fact]))
     words[2 * fact] |= layout.APPLYING
     return layout.OK
 

@@ -25,10 +25,9 @@ from streamreasoner.native.compile import inlined, kernel
 
 @inlined
 def dispatch_row(table: layout.Int64s, fact: int) -> int:
-    """Offset of the row of a fact's class and of the present stratum."""
-    scalars = int64_column(table[layout.SCALARS])
+    """Offset of the row of a fact's class in the present stratum."""
     kind = int32_column(table[layout.ARENA])[2 * fact] & layout.CLASS_BITS
-    return layout.DISPATCH_WIDTH * (kind * scalars[layout.STRATA] + scalars[layout.STRATUM])
+    return layout.DISPATCH_WIDTH * kind
 
 
 @inlined

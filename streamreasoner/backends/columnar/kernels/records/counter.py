@@ -16,17 +16,38 @@ from streamreasoner.native.compile import inlined, kernel
 
 
 @inlined
-def count_change(table: layout.Int64s, fact: int, stratum: int, change: int) -> None:
-    """Add a change of a fact's presence to its counters of a stratum."""
+def count_change(table: layout.Int64s, fact: int, change: int) -> None:
+    """Add a change of a fact's presence to its counters of the present stratum."""
     words = int32_column(table[layout.ARENA])
-    counting = int32_column(table[layout.COUNTING])
+    dispatch = int32_column(table[layout.DISPATCH])
+    row = layout.DISPATCH_WIDTH * (words[2 * fact] & layout.CLASS_BITS)
+    first = dispatch[row + layout.DISPATCH_COUNTED]
+    for i in range(first, first + dispatch[row + layout.DISPATCH_COUNTED_COUNT]):
+        _add(table, fact, layout.COUNTED_WIDTH * i, change)
+
+
+@inlined
+def _count_in_strata(table: layout.Int64s, fact: int, start: int, stop: int, change: int) -> None:
+    """Add a change of a fact's presence to its counters of some strata."""
+    counted = int32_column(table[layout.COUNTED])
+    classes = int32_column(table[layout.CLASSES])
+    kind = int32_column(table[layout.ARENA])[2 * fact] & layout.CLASS_BITS
+    first = classes[kind * layout.CLASS_WIDTH + layout.CLASS_COUNTED]
+    count = classes[kind * layout.CLASS_WIDTH + layout.CLASS_COUNTED_COUNT]
+    for i in range(first, first + count):
+        row = layout.COUNTED_WIDTH * i
+        if start <= counted[row + layout.COUNTED_STRATUM] < stop:
+            _add(table, fact, row, change)
+
+
+@inlined
+def _add(table: layout.Int64s, fact: int, row: int, change: int) -> None:
+    """Add a change of a fact's presence to the counter of a row of COUNTED."""
+    words = int32_column(table[layout.ARENA])
     counted = int32_column(table[layout.COUNTED])
     counters = int64_column(table[layout.COUNTERS])
-    strata = int64_column(table[layout.SCALARS])[layout.STRATA]
-    row = 2 * ((words[2 * fact] & layout.CLASS_BITS) * strata + stratum)
-    for i in range(counting[row], counting[row] + counting[row + 1]):
-        key = _key(words, fact, counted[2 * i + 1])
-        int32_column(counters[counted[2 * i]])[key] += change
+    key = _key(words, fact, counted[row + layout.COUNTED_KEY])
+    int32_column(counters[counted[row + layout.COUNTED_COUNTER]])[key] += change
 
 
 @inlined
@@ -61,14 +82,15 @@ def _part(table: layout.Int64s, counter: int, key: int, fact: int) -> int:
     change = (words[2 * fact] >> layout.DELTA_SHIFT) & 7
     if change == 0:
         return 0
-    scalars = int64_column(table[layout.SCALARS])
-    counting = int32_column(table[layout.COUNTING])
+    dispatch = int32_column(table[layout.DISPATCH])
     counted = int32_column(table[layout.COUNTED])
-    kind = words[2 * fact] & layout.CLASS_BITS
-    row = 2 * (kind * scalars[layout.STRATA] + scalars[layout.STRATUM])
+    row = layout.DISPATCH_WIDTH * (words[2 * fact] & layout.CLASS_BITS)
+    first = dispatch[row + layout.DISPATCH_COUNTED]
     part = 0
-    for i in range(counting[row], counting[row] + counting[row + 1]):
-        if counted[2 * i] == counter and _key(words, fact, counted[2 * i + 1]) == key:
+    for i in range(first, first + dispatch[row + layout.DISPATCH_COUNTED_COUNT]):
+        at = layout.COUNTED_WIDTH * i
+        is_counter = counted[at + layout.COUNTED_COUNTER] == counter
+        if is_counter and _key(words, fact, counted[at + layout.COUNTED_KEY]) == key:
             part += change - layout.DELTA_ZERO
     return part
 
@@ -90,8 +112,8 @@ def uncount(table: layout.Int64s) -> None:
         change = presence(table, fact) - ((facts[i] >> 32) & layout.WAS_PRESENT)
         if change != 0:
             waiting = words[2 * fact] & layout.DELTA_BITS != 0
-            for stratum in range(1, scalars[layout.STRATUM] + (0 if waiting else 1)):
-                count_change(table, fact, stratum, -change)
+            stop = scalars[layout.STRATUM] + (0 if waiting else 1)
+            _count_in_strata(table, fact, 1, stop, -change)
 
 
 @kernel
@@ -103,8 +125,7 @@ def recount(table: layout.Int64s) -> None:
         fact = slots[i] & LOW
         present = presence(table, fact) if fact != 0 else 0
         if present != 0:
-            for stratum in range(scalars[layout.STRATA]):
-                count_change(table, fact, stratum, present)
+            _count_in_strata(table, fact, 0, scalars[layout.STRATA], present)
 
 
 @inlined

@@ -50,7 +50,7 @@ MEMBERSHIPS = 17  # int32: arrangements of a class, in the order of a record's l
 ARRANGEMENTS = 18  # int32 rows of ARRANGEMENT_WIDTH by grouping
 TRIE_NODES = 19  # int32 by node: (position or -1, default child or class)
 TRIE_SLOTS = 20  # int64 pairs: node << 32 | constant, child
-DISPATCH = 21  # int32 rows of DISPATCH_WIDTH by class and stratum
+DISPATCH = 21  # int32 rows of DISPATCH_WIDTH by class, of the stratum SHOWN
 DISPATCHED = 22  # int32: plans
 PLANS = 23  # int32 rows of PLAN_WIDTH
 STEPS = 24  # int32 rows of STEP_WIDTH
@@ -69,8 +69,8 @@ TOUCHED_LAST = 36  # int32 by segment of iterations: the last touched one
 WORK = 37  # int64: what rules have done, see below
 MEMO = 38  # int32 rows of MEMO_WIDTH: results of Python
 COUNTERS = 39  # int64 by counter: address of its sizes, int32 by key
-COUNTING = 40  # int32 by class and stratum: (start, length) in COUNTED
-COUNTED = 41  # int32 pairs: counter, and the position of its key or -1
+DRIVEN = 40  # int32 rows of DRIVEN_WIDTH by stratum: the rows of DISPATCH that are not empty
+COUNTED = 41  # int32 by class: counter, the position of its key or -1, and its stratum
 SORTED = 42  # int64: members of sorted groups, value << 32 | new << 31 | fact
 SORTED_GROUPS = 43  # int64 rows of SORTED_WIDTH; row 0 is none
 SORTED_ROWS = 44  # int64 by sort: address of an int32 array by id, the row of its group, or 0
@@ -93,7 +93,8 @@ CANDIDATES = 60  # int64 pairs: row of a reader << 32 | member, hash of the fact
 TARGETS = 61  # int32: keys of heads, by plan and group, see `targets`
 TARGET_PLACES = 62  # int32 by plan and id + 1: where in TARGETS those of the group end
 MILESTONES = 63  # int32 rows of MILESTONE_WIDTH: facts far apart in a large group, see `walk`
-ADDRESSES = 64
+DRIVEN_FROM = 64  # int32 by stratum: its first row of DRIVEN; one more ends the last
+ADDRESSES = 65
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -165,7 +166,8 @@ WALKED_DUE, WALKED_APART, WALKED_MARKS = range(63, 66)
 WALKERS, WALKER = 66, 67  # walkers that are not done, and the one whose turn it is
 WALKED_ALONE = 68  # how many facts had been found when there was one left
 MILESTONED = 69  # walks that milestones have divided, since the start
-SCALAR_COUNT = 70
+SHOWN = 70  # the stratum whose rows DISPATCH has
+SCALAR_COUNT = 71
 
 # Records -----------------------------------------------------------------------------------------
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
@@ -310,7 +312,8 @@ CLASS_REDUCTION = 10  # the reduction over its facts + 1, or 0
 CLASS_OLD_STRATUM = 11  # its stratum in the previous program
 CLASS_HIDDEN = 12  # 1 if lowering added its predicate
 CLASS_LAST_READER = 13  # the last stratum with plans that its facts drive
-CLASS_WIDTH = 14
+CLASS_COUNTED, CLASS_COUNTED_COUNT = range(14, 16)  # its part of COUNTED
+CLASS_WIDTH = 16
 
 # By grouping: offset of its key in OPERANDS, length of the key, and its reduction + 1, or 0
 ARRANGEMENT_KEY, ARRANGEMENT_KEY_COUNT, ARRANGEMENT_REDUCTION = range(3)
@@ -347,7 +350,12 @@ PLAN_WIDTH = 22
 # By class and stratum: the plans that its facts drive, and the argument + 1 on which the facts of a
 # block agree, or 0.
 DISPATCH_START, DISPATCH_COUNT, DISPATCH_KEY = range(3)
-DISPATCH_WIDTH = 3
+DISPATCH_COUNTED, DISPATCH_COUNTED_COUNT = range(3, 5)  # the part of COUNTED
+DISPATCH_WIDTH = 5
+DRIVEN_CLASS, DRIVEN_DISPATCH = range(2)
+DRIVEN_WIDTH = 1 + DISPATCH_WIDTH
+COUNTED_COUNTER, COUNTED_KEY, COUNTED_STRATUM = range(3)
+COUNTED_WIDTH = 3
 
 STEP_KEY, STEP_KEY_COUNT = range(6, 8)
 STEP_KIND, STEP_TARGET, STEP_OLD = range(8, 11)

@@ -32,20 +32,23 @@ def enter(table: layout.Int64s, stratum: int) -> None:
     """Start a stratum: changes of lower strata that its plans read become deltas at iteration 0."""
     scalars = int64_column(table[layout.SCALARS])
     classes = int32_column(table[layout.CLASSES])
-    dispatch = int32_column(table[layout.DISPATCH])
+    driven = int32_column(table[layout.DRIVEN])
+    driven_from = int32_column(table[layout.DRIVEN_FROM])
     journal = int64_column(table[layout.JOURNAL_FACTS])
     following = int32_column(table[layout.JOURNAL_NEXT])
     ends = int32_column(table[layout.CLASS_JOURNALED])
+    _show(table, stratum)
     scalars[layout.STRATUM] = stratum
     scalars[layout.HAS_BLOCKS] = 0
     forget_touched(table)
     if stratum == 0:
         return
     _list_by_class(table)
-    for kind in range(scalars[layout.CLASS_COUNT]):
-        row = layout.DISPATCH_WIDTH * (kind * scalars[layout.STRATA] + stratum)
-        read = dispatch[row + layout.DISPATCH_COUNT] != 0
-        scalars[layout.HAS_BLOCKS] |= dispatch[row + layout.DISPATCH_KEY] != 0
+    for i in range(driven_from[stratum], driven_from[stratum + 1]):
+        kind = driven[layout.DRIVEN_WIDTH * i + layout.DRIVEN_CLASS]
+        row = layout.DRIVEN_WIDTH * i + layout.DRIVEN_DISPATCH
+        read = driven[row + layout.DISPATCH_COUNT] != 0
+        scalars[layout.HAS_BLOCKS] |= driven[row + layout.DISPATCH_KEY] != 0
         if not read or classes[kind * layout.CLASS_WIDTH + layout.CLASS_STRATUM] >= stratum:
             continue
         number = ends[2 * kind]
@@ -55,6 +58,25 @@ def enter(table: layout.Int64s, stratum: int) -> None:
             if change != 0:
                 add_delta(table, fact, change)
             number = following[number - 1]
+
+
+@kernel
+def _show(table: layout.Int64s, stratum: int) -> None:
+    """Make the rows of DISPATCH those of a stratum: few classes drive plans of it."""
+    scalars = int64_column(table[layout.SCALARS])
+    dispatch = int32_column(table[layout.DISPATCH])
+    driven = int32_column(table[layout.DRIVEN])
+    driven_from = int32_column(table[layout.DRIVEN_FROM])
+    shown = scalars[layout.SHOWN]
+    for i in range(driven_from[shown], driven_from[shown + 1]):
+        row = layout.DISPATCH_WIDTH * driven[layout.DRIVEN_WIDTH * i + layout.DRIVEN_CLASS]
+        for j in range(layout.DISPATCH_WIDTH):
+            dispatch[row + j] = 0
+    for i in range(driven_from[stratum], driven_from[stratum + 1]):
+        row = layout.DISPATCH_WIDTH * driven[layout.DRIVEN_WIDTH * i + layout.DRIVEN_CLASS]
+        for j in range(layout.DISPATCH_WIDTH):
+            dispatch[row + j] = driven[layout.DRIVEN_WIDTH * i + layout.DRIVEN_DISPATCH + j]
+    scalars[layout.SHOWN] = stratum
 
 
 @kernel
