@@ -63,13 +63,26 @@ def absence_without(
     for attempt in absence.attempts:
         failure = attempt.failure
         if attempt.rule.name is None:
-            attempts.append(attempt)
+            attempts.append(_without_absent(attempt, hidden))
         elif failure.kind in _OF_ATOMS and _predicate(failure.parts[-1]) in hidden:
             unmet.append(attempt.rule)
         else:
             holds = dict.fromkeys(_visible(attempt, hidden, prove))
             attempts.append(replace(attempt, holds=tuple(holds)))
     return replace(absence, attempts=tuple(attempts), unmet=tuple(unmet))
+
+
+def _without_absent(attempt: Attempt, hidden: frozenset[str]) -> Attempt:
+    """An attempt without what an explanation leaves out of the negations of its rule."""
+    return replace(
+        attempt,
+        holds=tuple(
+            each
+            for each in attempt.holds
+            if not isinstance(each, Absent)
+            or not is_left_out(attempt.rule, Negation(each.atom, each.atom.span), hidden)
+        ),
+    )
 
 
 _OF_ATOMS = (FailureKind.MISSING, FailureKind.PRESENT)

@@ -29,6 +29,8 @@ ARITIES = {TRIPLE: 3, QUAD: 4}
 
 GIVEN = "given@"
 """Before the name of a predicate: the hidden predicate of its asserted facts."""
+UNDECIDED = "undecided"
+"""The kind of hidden predicates whose negation is part of a comparison, which says enough."""
 
 
 def bracketed(count: int) -> str:

@@ -61,12 +61,13 @@ class ExplanationPrinter:
 def is_left_out(rule: ast.Rule, literal: ast.Literal, hidden: Container[str]) -> bool:
     """Whether an explanation says nothing of a literal, as it is about hidden predicates.
 
-    A negation is part of what a rule says, unless the rule has a name that says it.
+    A negation is part of what a rule says, unless its name or a comparison says it.
     """
     match literal:
         case ast.Atom(predicate):
             return predicate in hidden
         case ast.Negation(ast.Atom(predicate)):
-            return predicate in hidden and rule.name is not None
+            said = rule.name is not None or f"__{ast.UNDECIDED}" in predicate
+            return predicate in hidden and said
         case _:
             return False

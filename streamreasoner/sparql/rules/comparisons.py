@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Call, Comparison, Constant, Negation, Variable
+from streamreasoner.lang.ast import UNDECIDED, Call, Comparison, Constant, Negation, Variable
 from streamreasoner.rdf.terms import TermKind, parse, to_ntriples
 from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.sparql.rules.bodies import Body, names_of
@@ -39,7 +39,7 @@ def decided(book: Rulebook, x: Value, operator: str, y: Value, body: Body) -> tu
     columns = tuple(
         name for name in names_of((Comparison(x, "=", y, x.span),)) if name in body.bound
     )
-    predicate = book.helper("undecided", columns, undecided)
+    predicate = book.helper(UNDECIDED, columns, undecided)
     return (Negation(atom(predicate, columns), x.span),)
 
 
