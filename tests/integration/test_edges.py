@@ -18,7 +18,7 @@ from pipelines import (
 )
 
 from streamreasoner.app import pipeline
-from streamreasoner.errors import StateError
+from streamreasoner.errors import StartError
 from streamreasoner.state import version
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
@@ -43,7 +43,7 @@ def test_what_a_machine_takes_away_is_named(broker, tmp_path, monkeypatch):
     case.raw["kafka"]["bootstrap_servers"] = "127.0.0.1:1"
     monkeypatch.setattr(version, "FORMAT", version.FORMAT - 1)
     with (
-        pytest.raises(StateError, match=r"this release reads format .* at least as new"),
+        pytest.raises(StartError, match=r"this release reads format .* at least as new"),
         pipeline(case.config),
     ):
         pass
