@@ -91,7 +91,7 @@ def produce(
     if key is not None:
         messages = iter([under_key(key.encode(), messages)])
     columns = (
-        SpinnerColumn(),
+        SpinnerColumn(finished_text="✓"),
         TextColumn("messages: {task.completed:,}"),
         TimeElapsedColumn(),
     )
@@ -101,4 +101,4 @@ def produce(
         for count in send(kafka, topic, messages):
             if count % _SHOW_EVERY == 0:
                 progress.update(task, completed=count)
-        progress.update(task, completed=count)
+        progress.update(task, completed=count, total=count)
