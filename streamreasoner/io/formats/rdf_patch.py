@@ -52,6 +52,7 @@ _NUMBERS = {Kind.INTEGER: XSD_INTEGER, Kind.DECIMAL: XSD_DECIMAL, Kind.DOUBLE: X
 _CACHED_NODES = 1 << 16
 _BEFORE = -1
 """The row at which a transaction began, if it was in an earlier block."""
+_NOT_ALPHANUMERIC = re.compile("[^A-Za-z0-9]")
 _ESCAPED = re.compile(r"\\(.)")
 _ADDITION, _DELETION = (pa.scalar(name, pa.large_string()) for name in _SIGNS)
 
@@ -291,7 +292,7 @@ class RdfPatch:
         """The beginning of a term in N-Triples syntax."""
         match token.kind:
             case Kind.IRI if token.text.startswith("<_:"):
-                return token.text[1:-1]
+                return f"_:{_label(token.text[3:-1])}"
             case Kind.NAME:
                 return self._expanded(token)
             case Kind.INTEGER | Kind.DECIMAL | Kind.DOUBLE:
@@ -316,6 +317,16 @@ class RdfPatch:
                 f"The prefix {prefix}: of {token.text} is unknown; add it with PA before."
             )
         return f"<{self._prefixes[prefix]}" + _ESCAPED.sub(r"\1", local) + ">"
+
+
+def _label(label: str) -> str:
+    """A label of Jena. One with a colon is `Bb0X3A1` for `b0:1`, as Jena writes it in N-Triples."""
+    if ":" not in label:
+        return label
+    doubled = label.replace("X", "XX")
+    return "B" + _NOT_ALPHANUMERIC.sub(
+        lambda found: "".join(f"X{byte:02X}" for byte in found[0].encode()), doubled
+    )
 
 
 def _check(is_right: bool, allowed: str, token: Token) -> None:  # noqa: FBT001 - a condition

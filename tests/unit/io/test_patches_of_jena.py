@@ -33,7 +33,7 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 CHANGES = {
     ("<u:s>", "<u:p>", f'"5"^^<{XSD}integer>'): 1,
     ("<http://ex/s>", "<http://d/p>", f'"-1.5e3"^^<{XSD}double>'): 1,
-    ("_:b0:1", "<u:p>", f'"true"^^<{XSD}boolean>', "<u:g>"): -1,
+    ("_:Bb0X3A1", "<u:p>", f'"true"^^<{XSD}boolean>', "<u:g>"): -1,
     ("<u:s>", "<u:p>", r'"it' + "'" + r's \"x\""@en'): 1,
     ("<u:s>", "<u:p>", r'"long\nA <u:a> <u:b> <u:c> .\n\"quoted\" é "'): 1,
     ("<u:s>", "<u:p>", '"x"'): 1,
