@@ -142,4 +142,4 @@ def test_the_page_has_each_difference_with_its_reason():
     results = {"Suite": {OURS: outcomes, "peer": {"a": Outcome(Verdict.FAILED)}}}
 
     assert "| Suite | 1 of 2 | 0 of 1 |" in table(results)
-    assert "| Suite | b | wrong | because |" in document(results, {"b": "because"})
+    assert "| because | 1 wrong | b |" in document(results, {"b": "because"})

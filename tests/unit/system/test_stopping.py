@@ -96,6 +96,7 @@ def test_a_start_that_does_not_look_ends():
 
 EARLY = """
 import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it in the background
 sys.argv = ["streamreasoner", "{command}"]
 import streamreasoner.cli
 streamreasoner.cli.main = lambda: signal.raise_signal(signal.{name})
