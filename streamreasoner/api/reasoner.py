@@ -51,7 +51,15 @@ from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE, Constant
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.program_plan import NO_SOURCES
 from streamreasoner.program.checked import CheckedProgram
-from streamreasoner.program.edit import with_query, with_rules, without_query, without_rules
+from streamreasoner.program.edit import (
+    OTHER_EXPIRIES,
+    other_arity,
+    other_role,
+    with_query,
+    with_rules,
+    without_query,
+    without_rules,
+)
 from streamreasoner.program.load import load_program
 from streamreasoner.program.text import common_prefixes
 from streamreasoner.rdf.dictionary import Dictionary
@@ -788,12 +796,6 @@ class Reasoner:
         )
 
 
-OTHER_EXPIRIES = (
-    "The new program has other @expires than the one in effect. What expires is fixed when a state "
-    "begins: keep the @expires as they are, or start from scratch with the new program."
-)
-
-
 def _counts_all(plan: ProgramPlan) -> bool:
     """Whether the backend's counts are of the facts of the program alone, all asserted present."""
     return not plan.hidden and not plan.lattices
@@ -803,24 +805,6 @@ def _text(rules: str) -> str:
     if not isinstance(rules, str):
         raise ProgramError(f"Rules to add or remove must be a str, got {type(rules).__name__}.")
     return rules
-
-
-def other_arity(predicate: str, arity: int, known: int) -> str:
-    """The error message for a program that changes the arity of a predicate."""
-    return (
-        f"'{predicate}' has {counted(arity, 'argument')} in the new program, but {known} in the "
-        "state. Rename the predicate."
-    )
-
-
-def other_role(predicate: str, *, is_constraint: bool) -> str:
-    """The error message for a program that makes a predicate a constraint, or one no constraint."""
-    now, before = "a constraint", "an ordinary predicate"
-    if not is_constraint:
-        now, before = before, now
-    return (
-        f"'{predicate}' is {now} in the new program, but was {before} before. Rename the predicate."
-    )
 
 
 def _terms(fact: Atom) -> list[str]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner import rulesets
-from streamreasoner.api.reasoner import OTHER_EXPIRIES, other_arity, other_role
 from streamreasoner.counts import counted
 from streamreasoner.errors import ProgramError, StateError
 from streamreasoner.io.codec.envelope import append_milliseconds, check_values, formats_of
@@ -24,7 +23,15 @@ from streamreasoner.lang.parser import read
 from streamreasoner.pipeline.control import Operation, Tick, read_control
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.checked import check_text
-from streamreasoner.program.edit import canonical_program, why_taken, with_rules, without_rules
+from streamreasoner.program.edit import (
+    OTHER_EXPIRIES,
+    canonical_program,
+    other_arity,
+    other_role,
+    why_taken,
+    with_rules,
+    without_rules,
+)
 from streamreasoner.program.text import ProgramText, canonical_text, declarations
 
 if TYPE_CHECKING:

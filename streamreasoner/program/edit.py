@@ -11,6 +11,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.arity import arities
+from streamreasoner.counts import counted
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import Expires, Graphs, Hidden, Input, Message, Output, Rule, Span
 from streamreasoner.lang.diagnostic import refuse
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     """A rule, fact or directive; of @input, @output and @hidden each predicate by itself."""
 
 _MOST_LISTED = 20
+OTHER_EXPIRIES = (
+    "The new program has other @expires than the one in effect. What expires is fixed when a state "
+    "begins: keep the @expires as they are, or start from scratch with the new program."
+)
 
 
 def with_rules(checked: CheckedProgram, text: str, source: str) -> CheckedProgram:
@@ -254,3 +259,21 @@ def _with_arities(program: Program, lost: Mapping[str, int]) -> Program:
         for directive in program.directives
     )
     return replace(program, directives=directives)
+
+
+def other_arity(predicate: str, arity: int, known: int) -> str:
+    """The error message for a program that changes the arity of a predicate."""
+    return (
+        f"'{predicate}' has {counted(arity, 'argument')} in the new program, but {known} in the "
+        "state. Rename the predicate."
+    )
+
+
+def other_role(predicate: str, *, is_constraint: bool) -> str:
+    """The error message for a program that makes a predicate a constraint, or one no constraint."""
+    now, before = "a constraint", "an ordinary predicate"
+    if not is_constraint:
+        now, before = before, now
+    return (
+        f"'{predicate}' is {now} in the new program, but was {before} before. Rename the predicate."
+    )

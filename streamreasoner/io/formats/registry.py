@@ -25,7 +25,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from streamreasoner.io.formats.reading.compression import SUFFIXES
-from streamreasoner.io.formats.reading.distinct import distinct
 from streamreasoner.io.formats.reading.format import Format
 
 if TYPE_CHECKING:
@@ -97,6 +96,8 @@ def of_name(name: str) -> Format:
 
 def read_facts(format_: Format, document: Document, dictionary: Dictionary) -> Iterator[Facts]:
     """The set of facts of a document, in blocks; a patch has updates instead. See `FactReader`."""
+    from streamreasoner.io.formats.reading.distinct import distinct  # noqa: PLC0415 - has kernels
+
     reader = cast("FactReader", import_module(format_.module).read_facts)
     return distinct(reader(document, dictionary))
 
