@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _WRITTEN = re.compile(rb"""(?:_:|nodeID\s*=\s*["'])([0-9a-f]{16,})(?![\w.-])""")
 """A label that may be taken for a random one: with fewer digits none is, but one in 2^64."""
@@ -53,10 +53,10 @@ class MessageLabels:
 
     Args:
         text: The text of the message.
-        place: Its topic, partition and offset.
+        place: Returns its topic, partition and offset, which few messages need.
     """
 
-    def __init__(self, text: bytes, place: str) -> None:
+    def __init__(self, text: bytes, place: Callable[[], str]) -> None:
         self._written = written(text)
         self._place = place
         self._labels: dict[str, str] = {}
@@ -65,7 +65,9 @@ class MessageLabels:
         """A blank node as N-Triples writes it."""
         if not _is_random(node, self._written):
             return node
-        return self._labels.setdefault(node, f"_:message-{self._place}-{len(self._labels) + 1}")
+        if node not in self._labels:
+            self._labels[node] = f"_:message-{self._place()}-{len(self._labels) + 1}"
+        return self._labels[node]
 
 
 class DocumentLabels:

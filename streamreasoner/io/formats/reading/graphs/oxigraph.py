@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from codecs import BOM_UTF8
 from contextlib import suppress
+from functools import partial
 from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, cast
 
@@ -97,7 +98,7 @@ def read_values(
             error_ = RejectedError(Reason.MALFORMED_DOCUMENT, detail)
             rejected.setdefault(int(messages.rows[number]), error_)
             continue
-        labels = MessageLabels(value, messages.place(number))
+        labels = MessageLabels(value, partial(messages.place, number))
         for arity, numbered in _by_arity(quads).items():
             groups.setdefault(arity, []).extend(
                 (number, place, tuple(labels(_text(term)) for term in terms))
