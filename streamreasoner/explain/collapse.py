@@ -63,29 +63,26 @@ def absence_without(
     for attempt in absence.attempts:
         failure = attempt.failure
         if attempt.rule.name is None:
-            attempts.append(_without_absent(attempt, hidden))
+            holds = [
+                each
+                for each in attempt.holds
+                if not (isinstance(each, Absent) and _is_unsaid(attempt.rule, each, hidden))
+            ]
+            attempts.append(replace(attempt, holds=tuple(holds)))
         elif failure.kind in _OF_ATOMS and _predicate(failure.parts[-1]) in hidden:
             unmet.append(attempt.rule)
         else:
-            holds = dict.fromkeys(_visible(attempt, hidden, prove))
-            attempts.append(replace(attempt, holds=tuple(holds)))
+            visible = dict.fromkeys(_visible(attempt, hidden, prove))
+            attempts.append(replace(attempt, holds=tuple(visible)))
     return replace(absence, attempts=tuple(attempts), unmet=tuple(unmet))
 
 
-def _without_absent(attempt: Attempt, hidden: frozenset[str]) -> Attempt:
-    """An attempt without what an explanation leaves out of the negations of its rule."""
-    return replace(
-        attempt,
-        holds=tuple(
-            each
-            for each in attempt.holds
-            if not isinstance(each, Absent)
-            or not is_left_out(attempt.rule, Negation(each.atom, each.atom.span), hidden)
-        ),
-    )
-
-
 _OF_ATOMS = (FailureKind.MISSING, FailureKind.PRESENT)
+
+
+def _is_unsaid(rule: Rule, premise: Absent, hidden: frozenset[str]) -> bool:
+    """Whether an explanation says nothing of a negation that holds."""
+    return is_left_out(rule, Negation(premise.atom, premise.atom.span), hidden)
 
 
 def _predicate(part: Literal | Expression) -> str | None:
@@ -152,7 +149,7 @@ class _Collapse:
                         stack += reversed(below.premises)
                         # The names of a rule are those of all that it may stand for.
                         names = [each for each in names if each in _names(below.rule)] or names
-                case Absent(atom) if is_left_out(rule, Negation(atom, atom.span), self.hidden):
+                case Absent() if _is_unsaid(rule, premise, self.hidden):
                     pass
                 case _:
                     found[premise] = None
