@@ -28,32 +28,31 @@ _KNOWN = ("is_string", "is_number", "is_boolean", "is_instant")
 
 
 def decided(book: Rulebook, x: Value, operator: str, y: Value, body: Body) -> tuple[Literal, ...]:
-    """That two values are none of those that rules compare, and SPARQL does not."""
+    """Literals that exclude values which rules compare, but SPARQL does not."""
     if operator != "!=" and any(map(_is_time, (x, y))):
         return (Call("comparable_times", (x, y), x.span),)
-    undecided = [*_of_times(book, x, operator, y, body)]
+    columns = tuple(
+        name for name in names_of((Comparison(x, "=", y, x.span),)) if name in body.bound
+    )
+    undecided = [*_of_times(book, x, operator, y, body, columns)]
     if operator == "!=":
         undecided += _unknown(x, y, body)
     if not undecided:
         return ()
-    columns = tuple(
-        name for name in names_of((Comparison(x, "=", y, x.span),)) if name in body.bound
-    )
     predicate = book.helper(UNDECIDED, columns, undecided)
     return (Negation(atom(predicate, columns), x.span),)
 
 
-def _of_times(book: Rulebook, x: Value, operator: str, y: Value, body: Body) -> Iterator[Body]:
-    """Times of which one lacks a zone, and a date and a time, which are different values.
+def _of_times(  # noqa: PLR0917 - the arguments of a comparison
+    book: Rulebook, x: Value, operator: str, y: Value, body: Body, columns: tuple[str, ...]
+) -> Iterator[Body]:
+    """Pairs of times of which one has no zone, and of a date and a time, which are not equal.
 
     Most times are in UTC: what Python has to compare has a helper of its own.
     """
     if not (_may_be_instant(x) and _may_be_instant(y)):
         return
     span = x.span
-    columns = tuple(
-        name for name in names_of((Comparison(x, "=", y, x.span),)) if name in body.bound
-    )
     are_times = tuple(Call("is_instant", (each,), span) for each in (x, y))
     texts = tuple(Call("to_string", (each,), span) for each in (x, y))
     utc, hours = (Constant(to_ntriples(text), span) for text in "ZT")
