@@ -72,15 +72,16 @@ def _expanded(rules: Iterable[ast.Rule], made: _Made) -> Iterable[ast.Rule]:
             made.diagnostics += mistakes
             continue
         facts = [_fact(each) for each in ranges.facts]
-        true = ast.Atom(TRUE, (), rule.span)
-        complete = [
-            replace(each, body=(true, *each.body)) if _lacks_an_atom(each) else each
-            for each in (plain, *nested.helpers)
-        ]
-        if complete != [plain, *nested.helpers]:
+        own = [plain, *nested.helpers]
+        if any(map(_lacks_an_atom, own)):
+            true = ast.Atom(TRUE, (), rule.span)
             facts.append(_fact(true))
-        yield complete[0]
-        for helper in (*complete[1:], *facts):
+            own = [
+                replace(each, body=(true, *each.body)) if _lacks_an_atom(each) else each
+                for each in own
+            ]
+        yield own[0]
+        for helper in (*own[1:], *facts):
             if helper not in made.rules:
                 made.rules[helper] = None
                 yield helper
