@@ -55,14 +55,8 @@ QUADS = "@output triple, quad/4 ."
 def reasoner(dataset: Dataset, rules: str = QUADS) -> Reasoner:
     """A reasoner that has the facts of a dataset."""
     found = Reasoner.from_rules(rules)
-    fill(found, dataset)
-    return found
-
-
-def fill(into: Reasoner, dataset: Dataset) -> None:
-    """Assert the facts of a dataset."""
     if dataset.default:
-        into.load(*dataset.default)
+        found.load(*dataset.default)
     for number, (name, path) in enumerate(dataset.named.items()):
         graph = Reasoner.from_rules("")
         graph.load(path)
@@ -72,7 +66,8 @@ def fill(into: Reasoner, dataset: Dataset) -> None:
             for column, terms in graph.facts().to_arrow().to_pydict().items()
         }
         columns["g"] = [f"<{name}>"] * len(columns["s"])
-        into.apply_arrow(pa.table(columns), "quad")
+        found.apply_arrow(pa.table(columns), "quad")
+    return found
 
 
 def change(of: Reasoner, rows: Iterable[Row], sign: int) -> None:
