@@ -26,7 +26,7 @@ class Problems:
             self._errors.append(error)
 
     def end_check(self) -> None:
-        """Go on if there are none.
+        """End the start if a check has failed.
 
         Raises:
             StreamReasonerError: The only error, or a `StartError` with the texts of all.
