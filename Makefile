@@ -29,11 +29,14 @@ BIN := $(VENV)/bin
 # The stamps carry a checksum, so that a changed lock installs again whatever the clock of the checkout says.
 LOCK := $(shell cat pyproject.toml requirements.txt requirements-dev.txt | cksum | cut -d ' ' -f 1)
 RUN_STAMP := $(VENV)/.run-$(LOCK)
+# The site's generator has an environment of its own, as it shares no package with ours.
+DOCS := $(VENV)/docs
+DOCS_STAMP := $(DOCS)/.docs-$(shell cksum < requirements-docs.txt | cut -d ' ' -f 1)
 DEV_STAMP := $(VENV)/.dev-$(LOCK)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
 .PHONY: help demo test test-thorough check format format-check lint types imports docstrings house licences bench
-.PHONY: conformance fuzz picture lock clean
+.PHONY: conformance fuzz picture docs lock clean
 .PHONY: python java
 
 help: ## List the commands
@@ -88,6 +91,9 @@ picture: java $(DEV_STAMP) ## Take the pictures of the demo and of its page agai
 	$(BIN)/python scripts/picture.py $(ARGS)
 	$(BIN)/python scripts/screenshots.py
 
+docs: $(DOCS_STAMP) ## Build the site of the documents into build/site/html
+	$(DOCS)/bin/python scripts/build_docs.py
+
 lock: ## Compile the lock files again from pyproject.toml (needs uv)
 	scripts/lock $(ARGS)
 
@@ -115,3 +121,9 @@ $(DEV_STAMP): | python
 	$(PIP) --require-hashes -r requirements-dev.txt
 	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@ $(RUN_STAMP)
+
+$(DOCS_STAMP): | python
+	@echo "Installing the locked generator of the site into $(DOCS), once per lock file."
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip --disable-pip-version-check install --require-hashes -r requirements-docs.txt
+	@touch $@

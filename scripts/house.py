@@ -197,6 +197,7 @@ def unlocked(root: Path) -> Iterator[str]:
     pins = {
         "requirements.txt": run,
         "requirements-dev.txt": [*run, *project["dependency-groups"]["dev"]],
+        "requirements-docs.txt": project["dependency-groups"]["docs"],
     }
     for name, requirements in pins.items():
         locked = set(

@@ -10,6 +10,7 @@ from pathlib import Path
 import house
 import pytest
 
+LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-docs.txt")
 ROOT = Path(__file__).parents[2]
 
 PLANTED = {
@@ -79,7 +80,7 @@ def test_the_lock_files_hold_every_pinned_requirement() -> None:
 
 def test_a_stale_lock_file_is_found(tmp_path: Path) -> None:
     """A version that differs between `pyproject.toml` and a lock file is reported."""
-    for name in ("pyproject.toml", "requirements.txt", "requirements-dev.txt"):
+    for name in ("pyproject.toml", *LOCKS):
         shutil.copy(ROOT / name, tmp_path / name)
     lock = tmp_path / "requirements.txt"
     lock.write_text(lock.read_text("utf-8").replace("\nnumpy==", "\nnumpy==0."), encoding="utf-8")
@@ -92,7 +93,7 @@ def test_a_stale_lock_file_is_found(tmp_path: Path) -> None:
 
 def test_every_locked_requirement_has_a_hash() -> None:
     """Installation can refuse what the lock files do not know by content."""
-    for name in ("requirements.txt", "requirements-dev.txt"):
+    for name in LOCKS:
         lines = (ROOT / name).read_text("utf-8").splitlines()
         bare = [
             line
