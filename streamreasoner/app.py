@@ -23,7 +23,6 @@ from streamreasoner.config_values import REGISTRY_FORMATS
 from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.errors import (
     BatchTooLargeError,
-    ConfigError,
     SparkDiedError,
     StateError,
     StateFullError,
@@ -33,7 +32,6 @@ from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.formats.records.record import NO_SCHEMAS
 from streamreasoner.io.formats.registry import of_name
-from streamreasoner.io.formats.rows.fit import check_mappings
 from streamreasoner.io.formats.schemas.connect import connect
 from streamreasoner.io.kafka.access import security
 from streamreasoner.io.kafka.lag import Lag
@@ -81,7 +79,6 @@ from streamreasoner.pipeline.slots.watermarks import Watermarks
 from streamreasoner.pipeline.ticker import Ticker
 from streamreasoner.pipeline.warming import warmup
 from streamreasoner.plan.program_plan import InputSources
-from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.server.http import Exporter
 from streamreasoner.server.metrics import PrometheusObserver, Sources
@@ -92,6 +89,7 @@ from streamreasoner.state.delta.retention import Retention
 from streamreasoner.system import disk, jvm
 from streamreasoner.system.garbage import loaded_objects_are_kept
 from streamreasoner.system.stopping import Stop, StopRequestedError
+from streamreasoner.upkeep.program import configured_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -343,13 +341,13 @@ def _bootstrap_once(
         check_request(request, config, now)
         problems = Problems()
         with problems.kept():
-            program = _program(config)
+            program = configured_program(config)
         with problems.kept():
             lock = _lock(config, stack)
         with problems.kept():
             topics = _topics(config)
         problems.end_check()
-        _check_published(config, program, "")
+        Published.of(config.output).check(program)
         file, pieces = BootstrapFile(config.state.directory), Pieces(config.state.pieces)
         asked = file.interrupted(request)
         if asked is None:
@@ -443,7 +441,7 @@ def _checked(
     with problems.kept():
         session.check_java()
     with problems.kept():
-        program = _program(config)
+        program = configured_program(config)
     with problems.kept():
         lock = _lock(config, stack)
         check_finished(config.state)
@@ -453,21 +451,8 @@ def _checked(
         schemas = _schemas(config, stack)
     problems.end_check()
     if not (config.state.tables / PROGRAMS).exists():
-        _check_published(config, program, "")
+        Published.of(config.output).check(program)
     return program, topics, schemas, lock
-
-
-def _program(config: Config) -> CheckedProgram:
-    """The configured program, which the mappings of rows fit."""
-    program = load_program(config.rules.program, config.rules.graphs)
-    may_change = config.rules.control_topic is not None
-    check_mappings(
-        config.input.map.values(),
-        program.arities,
-        may_change=may_change,
-        hidden=program.unlisted,
-    )
-    return program
 
 
 def _lock(config: Config, stack: ExitStack) -> StateLock:
@@ -550,8 +535,8 @@ def _recover(  # noqa: PLR0917 - in the order of use
     stack.callback(tables.close)
     checkpoint = Checkpoint.read(config.state.checkpoint_directory)
     programs = recovery.programs_before(tables, checkpoint)
-    recovery.check_semantics(tables, config.semantics)
-    recovery.check_granularity(tables, config.time.granularity)
+    recovery.check_semantics(tables.last_record, config.semantics)
+    recovery.check_granularity(tables.last_record, config.time.granularity)
     recovery.check_file(tables.programs, programs[-1], program, config.rules.program)
     in_effect = ProgramInEffect.restored(programs, tables.width - has_keys)
     if max(in_effect.known.values()) > in_effect.width:
@@ -560,7 +545,7 @@ def _recover(  # noqa: PLR0917 - in the order of use
             "the semantics upsert needs one more than the program. Use another semantics for it, "
             "or a new state with another app_id."
         )
-    _check_published(config, in_effect.checked, _CHANGE_PROGRAM)
+    Published.of(config.output).check(in_effect.checked, _CHANGE_PROGRAM)
     topics.resume(begun=checkpoint.begun)
     kafka = config.kafka
     claims = {
@@ -672,7 +657,7 @@ def _evaluator(
         program,
         config.rules.control_topic,
         _input_options(config, schemas),
-        _published(config),
+        Published.of(config.output),
         observer,
         lateness=config.time.allowed_lateness,
         may_move=may_move,
@@ -707,7 +692,7 @@ def _slots(  # noqa: PLR0917 - in the order of use
         reasoner,
         program,
         _input_options(config, schemas),
-        _published(config),
+        Published.of(config.output),
         observer,
         progress.watermarks,
         progress.waiting,
@@ -760,18 +745,6 @@ def _ticker(
         lambda: engine.awaits_time or engine.awaits_facts,
         lambda time: send(write_tick(time)),
     )
-
-
-def _published(config: Config) -> Published:
-    output = config.output
-    return Published(output.include == "all", of_name(output.format), output.upsert)
-
-
-def _check_published(config: Config, program: CheckedProgram, advice: str) -> None:
-    """Refuse a program with changes that the format of the output cannot say."""
-    why = _published(config).refusal(program)
-    if why is not None:
-        raise ConfigError(why + advice)
 
 
 def _input_options(config: Config, schemas: Schemas) -> InputOptions:

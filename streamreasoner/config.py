@@ -548,6 +548,12 @@ def topic_roles(kafka: KafkaConfig, control_topic: str | None) -> Iterator[tuple
         yield control_topic, "rules.control_topic"
 
 
+def own_topics(kafka: KafkaConfig, control_topic: str | None) -> dict[str, str]:
+    """The topics that exist for the pipeline, without its input, with their keys."""
+    roles = topic_roles(kafka, control_topic)
+    return {name: key for name, key in roles if key != "kafka.input_topics"}
+
+
 def _unread_topics(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator[str]:
     """Topics with a format, a base, semantics or a mapping are input topics."""
     if input_ is None:

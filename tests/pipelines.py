@@ -265,9 +265,11 @@ def published(case, topic=None):
 
 
 def _markers(case, records):
-    """The records of the progress topic that are markers of the application."""
+    """The markers of the application on the progress topic since it was last reset."""
     application = case.config.pipeline.app_id.encode()
-    return [record for record in records if record.key == application]
+    own = [record for record in records if record.key == application]
+    deleted = max((at for at, record in enumerate(own) if record.value is None), default=-1)
+    return own[deleted + 1 :]
 
 
 def _ends(marker, topic):

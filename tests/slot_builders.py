@@ -219,7 +219,7 @@ class Process:
         self.tables = Tables.open(
             stream.directory / "tables", "app", text, max(text.arities.values()) + 1, waiting=True
         )
-        check_granularity(self.tables, stream.granularity)
+        check_granularity(self.tables.last_record, stream.granularity)
         point = resume(stream.topics.marker, self.tables, plan)
         record = self.tables.record(point.before - 1) if point.before else None
         frontier = NO_FRONTIER if record is None or record.frontier is None else record.frontier

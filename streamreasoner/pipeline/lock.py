@@ -20,6 +20,29 @@ if TYPE_CHECKING:
 _TIMEOUT_SECONDS = 10.0
 
 
+def holder(directory: Path) -> str | None:
+    """The process that holds a state directory, which need not exist; None if none does."""
+    path = directory / "lock"
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise EnvironmentSetupError(
+            f"{path} (state.directory) cannot be read: {error.strerror}. Run the command as the "
+            "user of the pipeline."
+        ) from None
+    try:
+        # Shared, so that readers do not see each other, and nothing is written.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _written(path)
+    else:
+        return None
+    finally:
+        os.close(descriptor)
+
+
 class StateLock:
     """Exclusive use of a state directory from construction to `close`.
 
@@ -43,11 +66,10 @@ class StateLock:
         deadline = time.monotonic() + timeout
         while not self._try():
             if time.monotonic() >= deadline:
-                holder = path.read_text(errors="replace").strip() or "unknown"
                 os.close(self._descriptor)
                 raise EnvironmentSetupError(
-                    f"The directory {directory} (state.directory) is in use by process {holder}. "
-                    "Stop it, or choose another directory."
+                    f"The directory {directory} (state.directory) is in use by process "
+                    f"{_written(path)}. Stop it, or choose another directory."
                 )
             time.sleep(0.1)
         try:
@@ -76,3 +98,8 @@ class StateLock:
         except BlockingIOError:
             return False
         return True
+
+
+def _written(path: Path) -> str:
+    """The process id that the holder has written."""
+    return path.read_text(errors="replace").strip() or "unknown"

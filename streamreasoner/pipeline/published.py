@@ -9,11 +9,13 @@ import numpy as np
 
 from streamreasoner.engine.blocks import filter_blocks
 from streamreasoner.engine.updates import Changes
-from streamreasoner.io.formats.registry import JSON, message_writer
+from streamreasoner.errors import ConfigError
+from streamreasoner.io.formats.registry import JSON, message_writer, of_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from streamreasoner.config import OutputConfig
     from streamreasoner.engine.epoch import Engine, EpochResult
     from streamreasoner.io.formats.reading.format import Format
     from streamreasoner.program.checked import CheckedProgram
@@ -33,6 +35,21 @@ class Published:
     closure: bool = False
     format: Format = JSON
     upsert: bool = False
+
+    @classmethod
+    def of(cls, output: OutputConfig) -> Published:
+        """What the configuration says."""
+        return cls(output.include == "all", of_name(output.format), output.upsert)
+
+    def check(self, program: CheckedProgram, advice: str = "") -> None:
+        """Refuse a program with changes that the format of the output cannot say.
+
+        Raises:
+            ConfigError: Names the predicates, and ends with the advice.
+        """
+        why = self.refusal(program)
+        if why is not None:
+            raise ConfigError(why + advice)
 
     def changes(
         self, result: EpochResult, before: CheckedProgram, program: CheckedProgram

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.text import ProgramText
-    from streamreasoner.state.record import EpochRecord, Offsets
+    from streamreasoner.state.record import EpochRecord, Offsets, TableRecord
 
     Programs = tuple[tuple[int, ProgramText], ...]
 
@@ -177,17 +177,16 @@ def programs_before(tables: Tables, checkpoint: Checkpoint) -> Programs:
     return _until(tables.programs, checkpoint.committed)
 
 
-def check_semantics(tables: Tables, configured: Mapping[str, str]) -> None:
+def check_semantics(record: TableRecord | None, configured: Mapping[str, str]) -> None:
     """Refuse input whose earlier updates the state has taken in another way.
 
     Args:
-        tables: The tables.
+        record: What the last epoch was committed with, None before the first.
         configured: Input topic to the semantics of its updates, if they are no multiset.
 
     Raises:
         StateError: The semantics of a topic that the state has read has changed.
     """
-    record = tables.last_record
     if record is None:
         return
     for topic in record.offsets:
@@ -200,17 +199,16 @@ def check_semantics(tables: Tables, configured: Mapping[str, str]) -> None:
             )
 
 
-def check_granularity(tables: Tables, configured: int | None) -> None:
+def check_granularity(record: TableRecord | None, configured: int | None) -> None:
     """Refuse a state whose epochs are of another kind.
 
     Args:
-        tables: The tables.
+        record: What the last epoch was committed with, None before the first.
         configured: Length of the slots of event time in milliseconds, None for batches.
 
     Raises:
         StateError: The state has other slots, or none.
     """
-    record = tables.last_record
     before = None if record is None or record.slots is None else record.slots.granularity
     if record is None or before == configured:
         return

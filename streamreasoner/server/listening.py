@@ -19,18 +19,7 @@ def listen(server: ServerConfig) -> socket.socket:
         EnvironmentSetupError: The port is in use, or the address is not local.
         ConfigError: The certificate or its key cannot be used.
     """
-    if server.certificate_file is not None and server.key_file is not None:
-        try:
-            # A key with a password would be asked for on the terminal.
-            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
-                server.certificate_file, server.key_file, password=lambda: b""
-            )
-        except (ssl.SSLError, OSError, ValueError) as error:
-            raise ConfigError(
-                f"{server.certificate_file} and {server.key_file} cannot be used "
-                f"(server.certificate_file, server.key_file): {error}. Name a certificate and its "
-                "private key in PEM, without a password."
-            ) from None
+    check_certificate(server)
     # With the protocol named, asyncio sends small answers at once (TCP_NODELAY).
     family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
     place = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -45,6 +34,26 @@ def listen(server: ServerConfig) -> socket.socket:
             "another server.host or server.port, or set server.port to 0 for no server."
         ) from None
     return place
+
+
+def check_certificate(server: ServerConfig) -> None:
+    """Check that the server can prove who it is, if it has to.
+
+    Raises:
+        ConfigError: The certificate or its key cannot be used.
+    """
+    if server.certificate_file is not None and server.key_file is not None:
+        try:
+            # A key with a password would be asked for on the terminal.
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+                server.certificate_file, server.key_file, password=lambda: b""
+            )
+        except (ssl.SSLError, OSError, ValueError) as error:
+            raise ConfigError(
+                f"{server.certificate_file} and {server.key_file} cannot be used "
+                f"(server.certificate_file, server.key_file): {error}. Name a certificate and its "
+                "private key in PEM, without a password."
+            ) from None
 
 
 def address(server: ServerConfig, place: socket.socket) -> str:

@@ -19,7 +19,7 @@ from spark_jvm import joined
 from thorough import THOROUGH
 
 from streamreasoner.app import pipeline
-from streamreasoner.config import topic_roles
+from streamreasoner.config import own_topics, topic_roles
 from streamreasoner.errors import BrokerError, StreamReasonerError
 from streamreasoner.io.codec.encode import Message
 from streamreasoner.io.kafka.access.rights import (
@@ -34,6 +34,8 @@ from streamreasoner.io.kafka.access.roles import Role
 from streamreasoner.io.kafka.access.security import java
 from streamreasoner.io.kafka.answers import Answers
 from streamreasoner.io.kafka.clients import unreachable
+from streamreasoner.io.kafka.deletion import check_unshared, delete, empty, forget
+from streamreasoner.io.kafka.owners.presence import processes
 from streamreasoner.io.kafka.sink import Sink
 from streamreasoner.io.kafka.topic_checks import admin_client, check_topics
 from streamreasoner.io.kafka.topics import consume, create_topics, produce_one
@@ -282,6 +284,15 @@ def commands(case, secure):
         eventually(lambda: {*names} & {*admin.list_topics().topics}, expected=set())
         return create_topics(kafka, 1, 1, control)
 
+    def reset():
+        app_id = case.config.pipeline.app_id
+        create_topics(plain.kafka, 1, 1, control)
+        assert not processes(kafka, app_id)
+        check_unshared(kafka, app_id)
+        list(empty(kafka, [kafka.output_topic, kafka.violations_topic]))
+        forget(kafka, app_id)
+        return list(delete(kafka, own_topics(kafka, control)))
+
     def first():
         with closing(consume(kafka, kafka.output_topic, from_beginning=True)) as messages:
             return next(filter(None, messages))
@@ -291,10 +302,11 @@ def commands(case, secure):
         Role.CONSUME: first,
         Role.RULES: rules,
         Role.TOPICS: create,
+        Role.RESET: reset,
     }
 
 
-@pytest.mark.parametrize("role", [Role.PRODUCE, Role.CONSUME, Role.RULES, Role.TOPICS])
+@pytest.mark.parametrize("role", [Role.PRODUCE, Role.CONSUME, Role.RULES, Role.TOPICS, Role.RESET])
 def test_a_command_needs_exactly_its_rights(commands, secure, role):
     """It works with them, and without any of them it is refused, by name."""
     case, functions = commands
@@ -311,7 +323,7 @@ def test_a_command_needs_exactly_its_rights(commands, secure, role):
         revoke(secure, [described])
         grant(secure, rights[-1:])
     # To learn that a topic cannot be described takes the client ten seconds.
-    slow = role is Role.TOPICS and not THOROUGH
+    slow = role in {Role.TOPICS, Role.RESET} and not THOROUGH
     assert not without(secure, rights[:1] if slow else rights, functions[role])
 
 

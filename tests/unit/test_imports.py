@@ -147,6 +147,7 @@ def test_every_module_of_a_command_is_listed():
         "answer_table",
         "beside",
         "closure",
+        "confirm",
         "files",
         "help",
         "interrupts",

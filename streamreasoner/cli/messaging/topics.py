@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from streamreasoner.cli.confirm import Yes  # noqa: TC001 - typer reads it
 from streamreasoner.cli.help import Command, Group
 from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 from streamreasoner.io.kafka.access.roles import Role  # noqa: TC001 - typer reads it
@@ -58,3 +59,57 @@ def acls(
 
     for line in commands(load(config), role, principal, str(command_config)):
         print(line)
+
+
+@app.command(cls=Command)
+def delete(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TOPIC]...",
+            help="Topics of the configuration; default: all of them but the input topics.",
+        ),
+    ] = None,
+    config: ConfigFile = CONFIG_FILE,
+    *,
+    yes: Yes = False,
+) -> None:
+    """Delete the topics of a stopped pipeline with their messages, after a question.
+
+    An input topic is deleted only if it is named. To start the pipeline from nothing, use `reset`.
+    """
+    from streamreasoner.cli.confirm import confirm
+    from streamreasoner.config import load, own_topics, topic_roles
+    from streamreasoner.errors import ConfigError
+    from streamreasoner.io.kafka import deletion
+    from streamreasoner.io.kafka.owners.presence import check_ended
+
+    loaded = load(config)
+    kafka, control, app_id = loaded.kafka, loaded.rules.control_topic, loaded.pipeline.app_id
+    keys = dict(topic_roles(kafka, control))
+    if unknown := [name for name in names or () if name not in keys]:
+        raise ConfigError(
+            f"{', '.join(unknown)}: not in {config}, whose topics are {', '.join(keys)}."
+        )
+    wanted = dict.fromkeys(names or own_topics(kafka, control))
+    found = deletion.existing(kafka, wanted)
+    check_ended(kafka, app_id, "its topics are not deleted")
+    if kafka.progress_topic in found:
+        deletion.check_unshared(kafka, app_id)
+    if found:
+        listed = "\n".join(f"  {name} ({keys[name]})" for name in found)
+        confirm(
+            f"Kafka at {kafka.bootstrap_servers}:\n{listed}\nDelete these topics with all of "
+            "their messages?",
+            yes=yes,
+        )
+    for name in wanted:
+        if name not in found:
+            print(f"{name}: does not exist")
+    for name in deletion.delete(kafka, found):
+        print(f"{name}: deleted")
+    if found and loaded.state.tables.exists():
+        print(
+            f"The state in {loaded.state.directory} belongs to deleted topics, so a start is "
+            f"refused. Delete it, too, with: streamreasoner reset --config {config}"
+        )

@@ -3,24 +3,69 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.cli.options import Rules  # noqa: TC001 - typer reads it
 from streamreasoner.counts import counted
-from streamreasoner.errors import ProgramError
+from streamreasoner.errors import ConfigError, ProgramError, StartError
+
+if TYPE_CHECKING:
+    from streamreasoner.program.checked import CheckedProgram
 
 
-def check(rules: Rules) -> None:
-    """Check a rule program: print every error with its location, or a one-line summary."""
-    from streamreasoner.lang.diagnostic import render
-    from streamreasoner.program import load_program
+def check(
+    rules: Annotated[
+        str | None, typer.Argument(help="A rule file, or the name of a packaged ruleset.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Check this configuration (TOML) with its program, mappings and certificates, and"
+            " its state if there is one: all that a start refuses without asking Kafka."
+        ),
+    ] = None,
+) -> None:
+    """Check a rule program or a configuration: print every error, or a one-line summary.
 
+    Nothing is started. `doctor` checks brokers, topics and this machine, too.
+    """
     try:
-        checked = load_program(rules)
-    except ProgramError as error:
+        match rules, config:
+            case str(), None:
+                checked = _of_rules(rules)
+            case None, Path():
+                checked = _of_config(config)
+            case _:
+                raise ConfigError(
+                    "Name a rule file (streamreasoner check rules.dl), or a configuration "
+                    "(streamreasoner check --config pipeline.toml)."
+                )
+    except (ProgramError, StartError) as error:
         print(error, file=sys.stderr)
         raise typer.Exit(1) from None
+    _summarize(checked)
+    if config is not None:
+        print(f"{config}: a pipeline can start with it, as far as can be told without Kafka")
+
+
+def _of_rules(rules: str) -> CheckedProgram:
+    from streamreasoner.program import load_program
+
+    return load_program(rules)
+
+
+def _of_config(path: Path) -> CheckedProgram:
+    from streamreasoner.config import load
+    from streamreasoner.upkeep.offline import check_offline
+
+    return check_offline(load(path))
+
+
+def _summarize(checked: CheckedProgram) -> None:
+    from streamreasoner.lang.diagnostic import render
+
     if checked.warnings:
         print(render(checked.warnings, checked.texts), file=sys.stderr)
     rules_with_body = [rule for program in checked.programs for rule in program.rules if rule.body]

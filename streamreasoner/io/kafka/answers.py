@@ -126,7 +126,7 @@ class Answers:
             for message in cast("list[ConsumerRecord]", messages):
                 if partition.topic == self._kafka.dead_letter_topic:
                     self._letters.append(dict(message.headers))
-                elif message.key == self._key:
+                elif message.key == self._key and message.value is not None:
                     self._marker = EpochRecord.from_marker(message.value)
 
     def _read_to_the_end(self) -> None:

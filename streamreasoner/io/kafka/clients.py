@@ -78,17 +78,20 @@ def refused_option(error: KafkaException) -> ConfigError | None:
     return None
 
 
-def refused_right(kafka: KafkaConfig, error: KafkaError, *rights: Right) -> BrokerError | None:
-    """The error as a missing right of a pipeline if that is the cause, else None.
+def refused_right(
+    kafka: KafkaConfig, error: KafkaError, *rights: Right, role: Role = Role.RUN
+) -> BrokerError | None:
+    """The error as a missing right if that is the cause, else None.
 
     Args:
         kafka: The cluster.
         error: The client's error, which tells the kind of resource.
         rights: What the client needs.
+        role: The role that has them.
     """
     resource = _DENIED.get(error.code())
     missing = [right for right in rights if right.resource is resource]
-    return denied(kafka, missing, Role.RUN) if missing else None
+    return denied(kafka, missing, role) if missing else None
 
 
 def unreachable(kafka: KafkaConfig, why: object) -> BrokerError:

@@ -48,7 +48,7 @@ class ProgressTopic:
         self._kafka = kafka
         self._app_id = app_id
         self._rights = on_topic(READ, kafka.progress_topic), on_groups(app_id)
-        self._last: bytes | None = None
+        self._last: dict[bytes, bytes | None] = {}
         self._next_offset = 0
         self._claims: list[Claim] = []
         self._consumer = reader(
@@ -69,9 +69,9 @@ class ProgressTopic:
         self._consumer.assign([TopicPartition(self._kafka.progress_topic, 0, self._next_offset)])
         for message in self._visible():
             key, value = message.key(), message.value()
-            if key == self._app_id.encode():
-                self._last = value
-            elif (claim := read_claim(key, value)) is not None:
+            if key is not None:
+                self._last[key] = value
+            if (claim := read_claim(key, value)) is not None:
                 self._claims.append(claim)
 
     def read_all(self) -> None:
@@ -112,15 +112,26 @@ class ProgressTopic:
         Raises:
             StateError: The record is not a marker.
         """
-        if self._last is None:
+        value = self._last.get(self._app_id.encode())
+        if value is None:
             return None
         try:
-            return EpochRecord.from_marker(self._last)
+            return EpochRecord.from_marker(value)
         except msgspec.DecodeError as error:
             raise StateError(
                 f"The record of {self._app_id} on {self._kafka.progress_topic} is not a "
                 f"valid marker: {error}."
             ) from None
+
+    def keys(self) -> dict[str, list[bytes]]:
+        """The keys of the records that count, by application."""
+        found: dict[str, list[bytes]] = {}
+        for key, value in self._last.items():
+            if value is not None:
+                claim = read_claim(key, value)
+                name = key.decode(errors="replace") if claim is None else claim.app_id
+                found.setdefault(name, []).append(key)
+        return found
 
     def close(self) -> None:
         """Close the connection."""

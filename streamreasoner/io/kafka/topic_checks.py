@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import KafkaConfig
 
+    Answers = Mapping[str, Future[TopicDescription]]
+
 _ALL = (READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS)
 
 
@@ -78,21 +80,55 @@ def check_topics(
         BrokerError: A broker, a topic or a right is missing, or a topic does not fit its role;
             names the command that creates topics or that prints how to grant rights.
     """
-    keys = dict(topic_roles(kafka, control_topic))
-    answers = admin.describe_topics(
-        TopicCollection(list(keys)),
+    answers = describe(admin, kafka, control_topic)
+    check_rights(kafka, control_topic, answers)
+    topics = check_exist(kafka, control_topic, answers)
+    check_settings(admin, kafka, control_topic, topics, upsert=upsert)
+
+
+def describe(admin: AdminClient, kafka: KafkaConfig, control_topic: str | None) -> Answers:
+    """Ask for the topics of the pipeline, and for what this user may do with them."""
+    return admin.describe_topics(
+        TopicCollection([name for name, _ in topic_roles(kafka, control_topic)]),
         include_authorized_operations=True,
         request_timeout=ANSWER_SECONDS,
     )
-    _check_rights(kafka, control_topic, answers)
-    topics = {name: description(kafka, name, answer) for name, answer in answers.items()}
-    missing = [f"{name} ({keys[name]})" for name, answer in topics.items() if answer is None]
+
+
+def check_exist(
+    kafka: KafkaConfig, control_topic: str | None, answers: Answers
+) -> Mapping[str, TopicDescription]:
+    """The topics of the pipeline, all of which exist.
+
+    Raises:
+        BrokerError: Kafka does not answer, or a topic is missing.
+    """
+    keys = dict(topic_roles(kafka, control_topic))
+    found = {name: description(kafka, name, answer) for name, answer in answers.items()}
+    missing = [f"{name} ({keys[name]})" for name, answer in found.items() if answer is None]
     if missing:
         noun = "topic" if len(missing) == 1 else "topics"
         raise BrokerError(
             f"Kafka at {kafka.bootstrap_servers} has no {noun} {', '.join(missing)}. "
             "Create with: streamreasoner topics create --config FILE"
         )
+    return {name: topic for name, topic in found.items() if topic is not None}
+
+
+def check_settings(
+    admin: AdminClient,
+    kafka: KafkaConfig,
+    control_topic: str | None,
+    topics: Mapping[str, TopicDescription],
+    *,
+    upsert: bool = False,
+) -> None:
+    """Check that each topic fits its role, see the table above.
+
+    Raises:
+        BrokerError: One does not; says how to set it.
+    """
+    keys = dict(topic_roles(kafka, control_topic))
     _check_single(kafka.progress_topic, "the last published batch", keys, topics)
     if control_topic is not None:
         _check_single(control_topic, "the order of changes of the program", keys, topics)
@@ -123,7 +159,7 @@ def check_topics(
 
 
 def description(
-    kafka: KafkaConfig, name: str, answer: Future[TopicDescription]
+    kafka: KafkaConfig, name: str, answer: Future[TopicDescription], role: Role = Role.RUN
 ) -> TopicDescription | None:
     """Kafka's description of a topic, None if it does not exist.
 
@@ -137,13 +173,16 @@ def description(
         if cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             return None
         right = on_topic(DESCRIBE, name)
-        raise (refused_right(kafka, cause, right) or unreachable(kafka, cause.str())) from None
+        refused = refused_right(kafka, cause, right, role=role)
+        raise (refused or unreachable(kafka, cause.str())) from None
 
 
-def _check_rights(
-    kafka: KafkaConfig, control_topic: str | None, answers: Mapping[str, Future[TopicDescription]]
-) -> None:
-    """Refuse a user who lacks a right on a topic, before anything is read or written."""
+def check_rights(kafka: KafkaConfig, control_topic: str | None, answers: Answers) -> None:
+    """Refuse a user who lacks a right on a topic, before anything is read or written.
+
+    Raises:
+        BrokerError: Names all rights that are missing, and the command that prints how to grant.
+    """
     granted = {name: _granted(answer) for name, answer in answers.items()}
     missing = [
         right
@@ -167,10 +206,9 @@ def _granted(answer: Future[TopicDescription]) -> Container[str]:
 
 
 def _check_single(
-    name: str, what: str, keys: Mapping[str, str], topics: Mapping[str, TopicDescription | None]
+    name: str, what: str, keys: Mapping[str, str], topics: Mapping[str, TopicDescription]
 ) -> None:
-    topic = topics[name]
-    partitions = 0 if topic is None else len(topic.partitions)
+    partitions = len(topics[name].partitions)
     if partitions != 1:
         raise BrokerError(
             f"The topic {name} ({keys[name]}) has {partitions} partitions; it must have 1, or "

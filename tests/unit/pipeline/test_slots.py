@@ -155,11 +155,11 @@ def test_another_granularity_is_refused(tmp_path):
     stream = Stream(tmp_path, EDGES, LOGS)
     stream.read(ALL)
     tables = stream.process.tables
-    check_granularity(tables, 1000)
+    check_granularity(tables.last_record, 1000)
     with pytest.raises(StateError, match=r'begun with time.granularity "PT1S", and it is "PT2S"'):
-        check_granularity(tables, 2000)
+        check_granularity(tables.last_record, 2000)
     with pytest.raises(StateError, match=r'begun with time.granularity "PT1S", and it is not set'):
-        check_granularity(tables, None)
+        check_granularity(tables.last_record, None)
 
 
 def test_a_state_of_batches_is_not_continued_in_slots(tmp_path):
@@ -168,7 +168,7 @@ def test_a_state_of_batches_is_not_continued_in_slots(tmp_path):
         commit_one(tables, 0)
     with open_tables(tmp_path, waiting=True) as tables:
         with pytest.raises(StateError, match=r'granularity not set, and it is "PT1S"'):
-            check_granularity(tables, 1000)
+            check_granularity(tables.last_record, 1000)
         with pytest.raises(StateError, match=r"begun without time.granularity"):
             tables.waiting(1, 0)
 

@@ -2,8 +2,8 @@
 
 Invariant: a role works with exactly these rights, and is refused by name without any of them.
 
-Describe is implied by Read and by Write. Spark's client needs no right on its groups, as it commits
-nothing; librdkafka asks for the coordinator of a group in any case.
+Describe is implied by Read, Write and Delete. Spark's client needs no right on its groups, as it
+commits nothing; librdkafka asks for the coordinator of a group in any case.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from streamreasoner.config import topic_roles
+from streamreasoner.config import own_topics, topic_roles
 from streamreasoner.errors import BrokerError, ConfigError
 from streamreasoner.io.kafka.access.roles import Role
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import Config, KafkaConfig
 
-READ, WRITE, CREATE, DESCRIBE = "Read", "Write", "Create", "Describe"
+READ, WRITE, CREATE, DELETE, DESCRIBE = "Read", "Write", "Create", "Delete", "Describe"
 DESCRIBE_CONFIGS = "DescribeConfigs"
 
 
@@ -100,17 +100,18 @@ def of_role(config: Config, role: Role) -> tuple[Right, ...]:
         ConfigError: There is no control topic for the commands `rules`.
     """
     kafka, control_topic = config.kafka, config.rules.control_topic
+    found: Iterable[Right]
     match role:
         case Role.RUN:
             app_id = config.pipeline.app_id
             topics = [*of_pipeline(kafka, control_topic)]
             if config.time.granularity is not None and config.time.idle_advance > 0:
                 topics += (on_topic(WRITE, topic) for topic in kafka.input_topics)
-            return (*topics, on_groups(app_id), on_transactions(app_id))
+            found = (*topics, on_groups(app_id), on_transactions(app_id))
         case Role.PRODUCE:
-            return tuple(on_topic(WRITE, topic) for topic in kafka.input_topics)
+            found = (on_topic(WRITE, topic) for topic in kafka.input_topics)
         case Role.CONSUME:
-            return (on_topic(READ, kafka.output_topic),)
+            found = (on_topic(READ, kafka.output_topic),)
         case Role.RULES:
             if control_topic is None:
                 raise ConfigError(
@@ -118,14 +119,28 @@ def of_role(config: Config, role: Role) -> tuple[Right, ...]:
                     "role rules needs no right."
                 )
             read = (on_topic(READ, kafka.dead_letter_topic), on_topic(READ, kafka.progress_topic))
-            return (on_topic(WRITE, control_topic), *read)
+            found = (on_topic(WRITE, control_topic), *read)
         case Role.TOPICS:
             names = [name for name, _ in topic_roles(kafka, control_topic)]
-            return tuple(on_topic(each, name) for name in names for each in (CREATE, DESCRIBE))
+            found = (on_topic(each, name) for name in names for each in (CREATE, DESCRIBE))
         case Role.SNAPSHOT:
-            return tuple(
-                on_topic(READ, topic) for topic in (kafka.output_topic, kafka.progress_topic)
-            )
+            read_topics = (kafka.output_topic, kafka.progress_topic)
+            found = (on_topic(READ, topic) for topic in read_topics)
+        case Role.RESET:
+            found = _of_reset(config)
+    return tuple(found)
+
+
+def _of_reset(config: Config) -> Iterator[Right]:
+    kafka = config.kafka
+    for topic in own_topics(kafka, config.rules.control_topic):
+        yield on_topic(DELETE, topic)
+    for topic in (kafka.output_topic, kafka.violations_topic):
+        yield on_topic(CREATE, topic)
+        yield on_topic(DESCRIBE_CONFIGS, topic)
+    yield on_topic(READ, kafka.progress_topic)
+    yield on_topic(WRITE, kafka.progress_topic)
+    yield on_groups(config.pipeline.app_id)
 
 
 def commands(config: Config, role: Role, principal: str, settings: str) -> Iterator[str]:

@@ -8,6 +8,7 @@
 | `rules`    | the commands `rules`, with `--wait`           |
 | `topics`   | the command `topics create`                   |
 | `snapshot` | the command `snapshot`                        |
+| `reset`    | the commands `reset` and `topics delete`      |
 """
 
 from __future__ import annotations
@@ -24,3 +25,4 @@ class Role(StrEnum):
     RULES = "rules"
     TOPICS = "topics"
     SNAPSHOT = "snapshot"
+    RESET = "reset"

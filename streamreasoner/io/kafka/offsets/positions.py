@@ -91,8 +91,9 @@ def last_published(kafka: KafkaConfig, app_id: str) -> int:
     """
     last = -1
     for message in read_all(kafka, kafka.progress_topic, Role.SNAPSHOT):
-        if message.key == app_id.encode() and message.value is not None:
-            last = EpochRecord.from_marker(message.value).epoch
+        if message.key == app_id.encode():
+            value = message.value
+            last = -1 if value is None else EpochRecord.from_marker(value).epoch
     return last
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from confluent_kafka.admin import AdminClient
+
     from streamreasoner.config import KafkaConfig
 
 # Kafka removes a process that was killed after this time; brokers allow no less than 6 s.
@@ -108,7 +110,7 @@ class Presence:
         self._kafka = kafka
         self._check_stop = check_stop
         self._app_id = app_id
-        self._group = f"{app_id}-process"
+        self._group = _group(app_id)
         self._own = Process.own(directory)
         # A consumer that one thread polls does not answer another one.
         self._admin = admin_client(kafka)
@@ -199,10 +201,7 @@ class Presence:
 
     def _members(self) -> Sequence[Process]:
         try:
-            answers = self._admin.describe_consumer_groups(
-                [self._group], request_timeout=_DESCRIBE_SECONDS
-            )
-            members = answers[self._group].result().members
+            return _members(self._admin, self._group)
         except KafkaException as error:
             cause = error.args[0]
             if cause.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
@@ -213,7 +212,6 @@ class Presence:
                 return ()
             refused = refused_right(self._kafka, cause, on_groups(self._app_id))
             raise (refused or unreachable(self._kafka, cause.str())) from None
-        return [Process.read(member.client_id) for member in members]
 
     def _others(self, members: Sequence[Process]) -> list[Process]:
         return [each for each in members if each != self._own and not self._own.has_replaced(each)]
@@ -227,5 +225,51 @@ class Presence:
         )
 
 
-def _listed(processes: Sequence[Process]) -> str:
-    return " and ".join(map(str, processes))
+def processes(kafka: KafkaConfig, app_id: str) -> Sequence[Process]:
+    """The processes of an application, one that was killed within the last seconds included.
+
+    Raises:
+        BrokerError: Kafka does not answer or refuses.
+    """
+    admin, deadline = admin_client(kafka), time.monotonic() + _JOIN_SECONDS
+    while True:
+        try:
+            return _members(admin, _group(app_id))
+        except KafkaException as error:
+            cause = error.args[0]
+            # A broker that has just started looks for the coordinator of the group.
+            if not cause.retriable() or time.monotonic() > deadline:
+                refused = refused_right(kafka, cause, on_groups(app_id))
+                raise (refused or unreachable(kafka, cause.str())) from None
+        time.sleep(_POLL_SECONDS)
+
+
+def check_ended(kafka: KafkaConfig, app_id: str, what: str) -> None:
+    """Refuse to do something while a process of an application runs.
+
+    Args:
+        kafka: The cluster.
+        app_id: The application.
+        what: What is refused.
+
+    Raises:
+        BrokerError: There is one, or Kafka does not answer.
+    """
+    if found := processes(kafka, app_id):
+        raise BrokerError(
+            f"pipeline.app_id {app_id} is in use by {_listed(found)}, so {what}. Stop it, and "
+            f"repeat the command. If it was killed, Kafka knows after {_SESSION_SECONDS:g} s."
+        )
+
+
+def _group(app_id: str) -> str:
+    return f"{app_id}-process"
+
+
+def _members(admin: AdminClient, group: str) -> Sequence[Process]:
+    answers = admin.describe_consumer_groups([group], request_timeout=_DESCRIBE_SECONDS)
+    return [Process.read(member.client_id) for member in answers[group].result().members]
+
+
+def _listed(found: Sequence[Process]) -> str:
+    return " and ".join(map(str, found))

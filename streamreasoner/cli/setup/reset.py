@@ -1,0 +1,55 @@
+"""`streamreasoner reset`: a pipeline that starts from nothing again."""
+
+from __future__ import annotations
+
+from streamreasoner.cli.confirm import Yes  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
+
+# Spark's Java process may hold the lock for a moment after the pipeline has ended.
+_WAIT_SECONDS = 1.0
+
+
+def reset(config: ConfigFile = CONFIG_FILE, *, yes: Yes = False) -> None:
+    """Delete the state of a stopped pipeline and what it has published, after a question.
+
+    The next start reads the input from its beginning. Input, control and dead-letter topics stay
+    as they are. Readers of the output topic must begin again, too.
+    """
+    from contextlib import closing
+
+    from streamreasoner.cli.confirm import confirm
+    from streamreasoner.config import load
+    from streamreasoner.io.kafka import deletion
+    from streamreasoner.io.kafka.owners.presence import check_ended
+    from streamreasoner.pipeline.lock import StateLock
+    from streamreasoner.upkeep.start_over import delete_state
+
+    loaded = load(config)
+    kafka, app_id = loaded.kafka, loaded.pipeline.app_id
+    published = (kafka.output_topic, kafka.violations_topic)
+    with closing(StateLock(loaded.state.directory, timeout=_WAIT_SECONDS)):
+        check_ended(kafka, app_id, "it is not reset")
+        topics = deletion.existing(kafka, (*published, kafka.progress_topic))
+        lines = [
+            f"the state in {loaded.state.directory}",
+            *(f"all messages of the topic {name}" for name in topics if name in published),
+            f"the records of {app_id} on the topic {kafka.progress_topic}",
+        ]
+        listed = "\n".join(f"  {line}" for line in lines)
+        confirm(f"This deletes\n{listed}\nReset the pipeline {app_id}?", yes=yes)
+        found = delete_state(loaded)
+        print(f"{loaded.state.directory}: {'deleted' if found else 'was empty'}")
+        for name in deletion.empty(kafka, [each for each in topics if each in published]):
+            print(f"{name}: emptied")
+        if kafka.progress_topic in topics:
+            deletion.forget(kafka, app_id)
+            print(f"{kafka.progress_topic}: without the records of {app_id}")
+    print(
+        "The next start evaluates the program of the configuration, and reads from the "
+        f"{kafka.starting_offsets} offsets (kafka.starting_offsets) of "
+        f"{', '.join((*kafka.input_topics, *_control(loaded.rules.control_topic)))}."
+    )
+
+
+def _control(topic: str | None) -> tuple[str, ...]:
+    return () if topic is None else (topic,)

@@ -1,0 +1,1 @@
+"""What is checked and done between the runs of a pipeline."""
