@@ -36,7 +36,7 @@ from streamreasoner.io.formats.schemas.connect import connect
 from streamreasoner.io.kafka.access import security
 from streamreasoner.io.kafka.lag import Lag
 from streamreasoner.io.kafka.offsets.starting import resolve
-from streamreasoner.io.kafka.owners.claims import Claim, check_changes, check_claims
+from streamreasoner.io.kafka.owners.claims import check_changes, check_claims, claims_of
 from streamreasoner.io.kafka.owners.presence import Presence
 from streamreasoner.io.kafka.progress_topic import ProgressTopic
 from streamreasoner.io.kafka.reread import fitting, reread
@@ -548,13 +548,7 @@ def _recover(  # noqa: PLR0917 - in the order of use
     Published.of(config.output).check(in_effect.checked, _CHANGE_PROGRAM)
     topics.resume(begun=checkpoint.begun)
     kafka = config.kafka
-    claims = {
-        key: Claim(topic, topics.id(topic), config.pipeline.app_id)
-        for topic, key in (
-            (kafka.output_topic, "kafka.output_topic"),
-            (kafka.violations_topic, "kafka.violations_topic"),
-        )
-    }
+    claims = claims_of(kafka, config.pipeline.app_id, topics.id)
     # While another process publishes, its progress is not that of this state.
     presence.check()
     with closing(ProgressTopic(config.kafka, config.pipeline.app_id)) as progress:

@@ -39,6 +39,7 @@ from streamreasoner.cli.operation.run import run
 from streamreasoner.cli.operation.snapshot import snapshot
 from streamreasoner.cli.operation.state import state
 from streamreasoner.cli.serving.serve import serve
+from streamreasoner.cli.setup.doctor import doctor
 from streamreasoner.cli.setup.reset import reset
 from streamreasoner.errors import StreamReasonerError
 
@@ -53,7 +54,7 @@ _PANELS: Mapping[str, Sequence[Callable[..., None]]] = {
     "Rules, facts and queries in files": (
         *(materialize, query, explain, explain_plan, check, check_shapes, shell),
     ),
-    "A pipeline": (demo, run, bootstrap, serve, produce, consume, broker),
+    "A pipeline": (demo, doctor, run, bootstrap, serve, produce, consume, broker),
     "The state of a pipeline": (state, diff, history, snapshot, rebuild, migrate, purge, reset),
 }
 for _panel, _commands in _PANELS.items():

@@ -16,6 +16,18 @@ if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
 
 
+def check_program(config: Config) -> CheckedProgram:
+    """The configured program, which mappings and output fit.
+
+    Raises:
+        ProgramError: The program is invalid.
+        ConfigError: A mapping or the format of the output does not fit it.
+    """
+    program = configured_program(config)
+    Published.of(config.output).check(program)
+    return program
+
+
 def check_offline(config: Config) -> CheckedProgram:
     """Check a configuration, its program, and the state if there is one; returns the program.
 
@@ -24,16 +36,14 @@ def check_offline(config: Config) -> CheckedProgram:
     """
     problems, program = Problems(), None
     with problems.kept():
-        program = configured_program(config)
-        Published.of(config.output).check(program)
+        program = check_program(config)
     with problems.kept():
         # The client reads its options when it is made, and connects later.
         admin_client(config.kafka)
     with problems.kept():
         check_certificate(config.server)
     with problems.kept():
-        if program is not None:
-            check_state(config, program)
+        check_state(config, program)
     problems.end_check()
     if program is None:
         raise AssertionError

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
 
 
-def check_state(config: Config, program: CheckedProgram) -> int | None:
-    """Check a state against the configuration; returns its last finished batch.
+def check_state(config: Config, program: CheckedProgram | None) -> int | None:
+    """Check a state against the configuration.
+
+    Args:
+        config: The configuration.
+        program: The configured program; None if it is invalid.
 
     Returns:
-        -1 before the first batch, None if there is no state.
+        The last epoch of the state: -1 before the first, None if there is no state.
 
     Raises:
         StateError: A start would refuse the state; says what to do.
@@ -34,7 +38,8 @@ def check_state(config: Config, program: CheckedProgram) -> int | None:
     record = commit.last_record(HeldTable(state.tables / TRACE))
     recovery.check_semantics(record, config.semantics)
     recovery.check_granularity(record, config.time.granularity)
-    stored = programs.read(state.tables / PROGRAMS)
-    *_, in_effect = (each for each in stored if each[0] <= checkpoint.committed)
-    recovery.check_file(stored, in_effect, program, config.rules.program)
-    return checkpoint.committed
+    if program is not None:
+        stored = programs.read(state.tables / PROGRAMS)
+        *_, in_effect = (each for each in stored if each[0] <= checkpoint.committed)
+        recovery.check_file(stored, in_effect, program, config.rules.program)
+    return -1 if record is None else record.epoch

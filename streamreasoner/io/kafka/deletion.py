@@ -130,7 +130,8 @@ def _as_it_is(kafka: KafkaConfig, admin: AdminClient, name: str) -> NewTopic:
         answer = admin.describe_configs([resource], request_timeout=ANSWER_SECONDS)
         settings = answer[resource].result()
     except KafkaException as error:
-        raise _refused(kafka, error.args[0], on_topic(DESCRIBE_CONFIGS, name)) from None
+        rights = (on_topic(DELETE, name), on_topic(DESCRIBE_CONFIGS, name))
+        raise _refused(kafka, error.args[0], *rights) from None
     own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
     return NewTopic(
         name,
@@ -168,11 +169,11 @@ def _create(kafka: KafkaConfig, admin: AdminClient, topic: NewTopic) -> None:
             return
 
 
-def _refused(kafka: KafkaConfig, cause: KafkaError, right: Right) -> BrokerError:
-    """The error for what Kafka does not do; names the right that may be missing."""
-    refused = refused_right(kafka, cause, right, role=Role.RESET)
+def _refused(kafka: KafkaConfig, cause: KafkaError, *rights: Right) -> BrokerError:
+    """The error for what Kafka does not do; names the rights that may be missing."""
+    refused = refused_right(kafka, cause, *rights, role=Role.RESET)
     if refused is not None:
         return refused
     if cause.retriable() or cause.code() < 0:
         return unreachable(kafka, cause.str())
-    return BrokerError(f"Kafka refuses {right}: {cause.str()}.")
+    return BrokerError(f"Kafka refuses {'; '.join(map(str, rights))}: {cause.str()}.")

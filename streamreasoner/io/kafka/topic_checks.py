@@ -65,6 +65,18 @@ def admin_client(kafka: KafkaConfig) -> AdminClient:
         raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
 
 
+def brokers(admin: AdminClient, kafka: KafkaConfig) -> int:
+    """The number of brokers, one of which answers.
+
+    Raises:
+        BrokerError: None does.
+    """
+    try:
+        return len(admin.describe_cluster(request_timeout=ANSWER_SECONDS).result().nodes)
+    except KafkaException as error:
+        raise unreachable(kafka, error.args[0].str()) from None
+
+
 def check_topics(
     admin: AdminClient, kafka: KafkaConfig, control_topic: str | None, *, upsert: bool = False
 ) -> None:

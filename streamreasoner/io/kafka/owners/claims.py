@@ -20,7 +20,7 @@ from streamreasoner.io.kafka.access.rights import READ, on_groups, on_topic
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS, reader, refused_right, unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from confluent_kafka import Consumer, Message
 
@@ -51,6 +51,21 @@ class Claim(msgspec.Struct, frozen=True):
     def key(self) -> bytes:
         """Key of the record: compaction keeps the claims of all applications."""
         return _PREFIX + f"{self.topic}:{self.app_id}".encode()
+
+
+def claims_of(kafka: KafkaConfig, app_id: str, topic_id: Callable[[str], str]) -> dict[str, Claim]:
+    """The claims of an application, by the configuration key that names the topic.
+
+    Args:
+        kafka: The topics.
+        app_id: The application.
+        topic_id: The id of a topic.
+    """
+    topics = {
+        OUTPUT_KEY: kafka.output_topic,
+        "kafka.violations_topic": kafka.violations_topic,
+    }
+    return {key: Claim(name, topic_id(name), app_id) for key, name in topics.items()}
 
 
 def read_claim(key: bytes | None, value: bytes | None) -> Claim | None:

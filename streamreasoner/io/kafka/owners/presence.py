@@ -42,6 +42,14 @@ _WAIT_SECONDS = _SESSION_SECONDS + 5.0
 _JOIN_SECONDS = 60.0
 _DESCRIBE_SECONDS = 5.0
 _POLL_SECONDS = 0.2
+# A broker that has just started looks for the coordinator of the group.
+_LOOKING = frozenset(
+    {
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+    }
+)
 _log = logging.getLogger(__name__)
 
 
@@ -154,7 +162,7 @@ class Presence:
             waited = time.monotonic() - began
             if others and waited > _WAIT_SECONDS:
                 raise BrokerError(
-                    f"pipeline.app_id {self._app_id} is in use by {_listed(others)}. Only one "
+                    f"pipeline.app_id {self._app_id} is in use by {listed(others)}. Only one "
                     "process may use it, and this one has not disturbed it. Stop the other, or "
                     "give this one a kafka.output_topic and a state.directory of its own, and a "
                     "pipeline.app_id where it is set."
@@ -170,7 +178,7 @@ class Presence:
             others = self._others(self._members())
         except BrokerError:
             others = []
-        return _listed(others) if others else f"another process with pipeline.app_id {self._app_id}"
+        return listed(others) if others else f"another process with pipeline.app_id {self._app_id}"
 
     def why_silent(self, seconds: float) -> str | None:
         """Why no broker answers within some seconds; None if one does. Thread-safe."""
@@ -207,8 +215,7 @@ class Presence:
             if cause.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
                 self._refused = cause
                 return ()
-            # A broker that has just started looks for the coordinator of the group.
-            if cause.retriable() or cause.code() == KafkaError._TIMED_OUT:  # noqa: SLF001
+            if cause.code() in {*_LOOKING, KafkaError._TIMED_OUT}:  # noqa: SLF001
                 return ()
             refused = refused_right(self._kafka, cause, on_groups(self._app_id))
             raise (refused or unreachable(self._kafka, cause.str())) from None
@@ -237,8 +244,7 @@ def processes(kafka: KafkaConfig, app_id: str) -> Sequence[Process]:
             return _members(admin, _group(app_id))
         except KafkaException as error:
             cause = error.args[0]
-            # A broker that has just started looks for the coordinator of the group.
-            if not cause.retriable() or time.monotonic() > deadline:
+            if cause.code() not in _LOOKING or time.monotonic() > deadline:
                 refused = refused_right(kafka, cause, on_groups(app_id))
                 raise (refused or unreachable(kafka, cause.str())) from None
         time.sleep(_POLL_SECONDS)
@@ -257,7 +263,7 @@ def check_ended(kafka: KafkaConfig, app_id: str, what: str) -> None:
     """
     if found := processes(kafka, app_id):
         raise BrokerError(
-            f"pipeline.app_id {app_id} is in use by {_listed(found)}, so {what}. Stop it, and "
+            f"pipeline.app_id {app_id} is in use by {listed(found)}, so {what}. Stop it, and "
             f"repeat the command. If it was killed, Kafka knows after {_SESSION_SECONDS:g} s."
         )
 
@@ -271,5 +277,6 @@ def _members(admin: AdminClient, group: str) -> Sequence[Process]:
     return [Process.read(member.client_id) for member in answers[group].result().members]
 
 
-def _listed(found: Sequence[Process]) -> str:
+def listed(found: Sequence[Process]) -> str:
+    """Processes in words."""
     return " and ".join(map(str, found))
