@@ -19,8 +19,6 @@ from streamreasoner.upkeep.finding import examine, has_error
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from confluent_kafka.admin import AdminClient
-
     from streamreasoner.config import Config
     from streamreasoner.upkeep.finding import Finding
 
@@ -51,7 +49,6 @@ class _Cluster:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._kafka, self._control = config.kafka, config.rules.control_topic
-        self._admin: AdminClient
 
     def brokers(self) -> str:
         """How many brokers answer."""
