@@ -47,7 +47,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import harness
 from benchmarks.peers import AbsentError, pathway
 from benchmarks.soak import processes, usage
-from streamreasoner import app
 from streamreasoner.config import load
 from streamreasoner.io.formats.ntriples import read
 from streamreasoner.io.kafka.broker import Broker
@@ -56,6 +55,7 @@ from streamreasoner.io.spark.session import CONNECTOR
 from streamreasoner.pipeline.batch import EpochRunner
 from streamreasoner.pipeline.observers import PipelineObserver
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.service import assemble, supervise
 from streamreasoner.system import jvm
 from streamreasoner.system.allocator import keep_freed_memory
 from streamreasoner.system.stopping import on_signals
@@ -133,9 +133,9 @@ def main() -> int:
     if options.child:
         config, log = options.child
         if config.stem == READING:
-            app.EpochRunner = Reading
+            assemble.EpochRunner = Reading
         with on_signals() as stop:
-            app.run(load(config), stop, EventLog(log))
+            supervise.run(load(config), stop, EventLog(log))
         return 0
     files = harness.lubm(options.scale)
     with tempfile.TemporaryDirectory(prefix="streamreasoner-bench-") as name, Broker() as broker:

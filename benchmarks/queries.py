@@ -18,6 +18,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from streamreasoner.api.asking.epoch import EpochFacts
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import psutil
@@ -88,7 +90,7 @@ def reasoner(files: Sequence[Path], closure: Path, rounds: int) -> dict[str, Any
         assert not isinstance(answer, bool)
         return len(answer), answer.serialize("json")
 
-    found = measured(reasoner.facts_of_epoch, ask, rounds)
+    found = measured(EpochFacts(reasoner.session).facts, ask, rounds)
     columns = reasoner.facts().to_arrow().columns
     lines = [
         " ".join((*triple, ".\n"))

@@ -73,7 +73,7 @@ def main() -> int:
     rows: list[tuple[Any, ...]] = []
     for case, rules, predicate, loaded, moved in CASES:
         reasoner = Reasoner.from_rules(rules)
-        reasoner.engine.apply(0, [updates(predicate, encoded(reasoner, loaded), 1)])
+        reasoner.session.engine.apply(0, [updates(predicate, encoded(reasoner, loaded), 1)])
         chosen = encoded(reasoner, moved)
         times: dict[bool, list[float]] = {True: [], False: []}
         for _ in range(ROUNDS):
@@ -91,7 +91,7 @@ def main() -> int:
 def encoded(reasoner: Reasoner, rows: Sequence[Sequence[str]]) -> NDArray[np.int32]:
     """Ids of rows of terms."""
     terms = pa.array([term for row in rows for term in row])
-    return np.asarray(reasoner.dictionary.encode(terms)).reshape(len(rows), -1)
+    return np.asarray(reasoner.session.dictionary.encode(terms)).reshape(len(rows), -1)
 
 
 def run(
@@ -104,7 +104,7 @@ def run(
 
     def apply() -> None:
         for epoch in range(epochs):
-            reasoner.engine.apply(epoch, inputs[epoch % len(inputs)], report=report)
+            reasoner.session.engine.apply(epoch, inputs[epoch % len(inputs)], report=report)
 
     # An even number of epochs of each row leaves the state as it was.
     epochs -= epochs % len(inputs)

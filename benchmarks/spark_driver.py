@@ -13,9 +13,9 @@ from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.engine.epoch import Engine
 from streamreasoner.io.spark import session
-from streamreasoner.pipeline.lock import StateLock
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.load import load_program
+from streamreasoner.state.lock import StateLock
 from streamreasoner.system import jvm
 
 if TYPE_CHECKING:

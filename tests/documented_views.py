@@ -12,9 +12,9 @@ from examples.cases import FOLDER, read_all
 from stored_epochs import StoredReasoner
 
 from streamreasoner.api.nodes import to_ntriples
-from streamreasoner.pipeline.in_effect import stored_text
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.load import load_program
+from streamreasoner.state.in_effect import stored_text
 
 _MANUAL = Path(__file__).parents[1] / "docs/operations.md"
 

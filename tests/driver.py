@@ -1,4 +1,4 @@
-"""Drive a Reasoner with canonical terms, like those of the strategies and the oracle."""
+"""Drive a session with canonical terms, like those of the strategies and the oracle."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import reject
 
-from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.backends.store import columnar
+from streamreasoner.engine.session import Session
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import RecursionLimitError
 from streamreasoner.plan.lower.lowering import lower
 
 
 class Driver:
-    """A Reasoner whose input and output are facts (predicate, canonical terms).
+    """A session whose input and output are facts (predicate, canonical terms).
 
     Attributes:
-        reasoner: The Reasoner.
+        session: The session.
         epoch: The next epoch.
         own: The predicates of the program.
         predicates: Those of the program and those that its plan adds, which have a trace too.
-        new_store: Makes the store of a driver without one; None: the Reasoner makes it.
+        new_store: Makes the store of a driver without one; None: it is in memory.
         recursion_limit: More iterations than any small program that terminates needs.
     """
 
@@ -32,35 +33,35 @@ class Driver:
 
     def __init__(self, checked, recursion_limit=None, **options):
         limit = Driver.recursion_limit if recursion_limit is None else recursion_limit
-        if Driver.new_store is not None:
-            options.setdefault("store", Driver.new_store())
-        self.reasoner = Reasoner(checked, recursion_limit=limit, **options)
+        new_store = Driver.new_store or columnar
+        store = options.pop("store", None) or new_store()
+        self.session = Session(checked, store, recursion_limit=limit, **options)
         self.epoch = 0
         self.own = tuple(checked.arities)
         self.predicates = tuple(lower(checked).arities)
 
     def inherit(self, other, change=lambda rows: rows):
         """Take over the state of another driver, its trace changed by `change`."""
-        terms = other.reasoner.dictionary
+        terms = other.session.dictionary
         # The constants of a program that was changed have other ids here.
-        ids = self.reasoner.dictionary.encode(terms.terms(0, len(terms)))
-        traces = map(other.reasoner.engine.trace, other.predicates)
-        self.reasoner.engine.restore(
+        ids = self.session.dictionary.encode(terms.terms(0, len(terms)))
+        traces = map(other.session.engine.trace, other.predicates)
+        self.session.engine.restore(
             (change(replace(trace, args=ids[trace.args])) for trace in traces),
             other.epoch,
-            other.reasoner.engine.frontier,
+            other.session.engine.frontier,
         )
         self.epoch = other.epoch
 
     def apply(self, updates, **options):
         """One epoch of (predicate, args, multiplicity[, time]); returns its EpochResult."""
-        result = self.reasoner.engine.apply(self.epoch, self.encode(updates), **options)
+        result = self.session.engine.apply(self.epoch, self.encode(updates), **options)
         self.epoch += 1
         return result
 
     def change(self, checked, updates=()):
         """Switch to another program, in one epoch with updates; returns its EpochResult."""
-        result = self.reasoner.adopt(checked, self.epoch, list(self.encode(updates)))
+        result = self.session.apply(list(self.encode(updates)), checked, epoch=self.epoch)
         self.epoch += 1
         self.own = tuple(checked.arities)
         self.predicates = tuple(dict.fromkeys((*self.predicates, *lower(checked).arities)))
@@ -86,7 +87,7 @@ class Driver:
         for number, ((predicate, source), run) in enumerate(runs):
             rows = list(run)
             terms = pa.array([term for _, args, *_ in rows for term in args], pa.large_string())
-            ids = self.reasoner.dictionary.encode(terms)
+            ids = self.session.dictionary.encode(terms)
             yield Updates(
                 predicate,
                 ids.reshape(len(rows), len(rows[0][1])),
@@ -99,7 +100,7 @@ class Driver:
         """The trace, fact -> {iteration: multiplicity}, of the program's predicates or others."""
         trace = {}
         for predicate in self.own if predicates is None else predicates:
-            rows = self.reasoner.engine.trace(predicate)
+            rows = self.session.engine.trace(predicate)
             for fact, iteration, multiplicity in zip(
                 self.facts(predicate, rows.args),
                 rows.iteration.tolist(),
@@ -116,12 +117,12 @@ class Driver:
         return {
             fact
             for predicate in (self.own if predicates is None else predicates)
-            for fact in self.facts(predicate, self.reasoner.engine.facts(predicate))
+            for fact in self.facts(predicate, self.session.engine.facts(predicate))
         }
 
     def facts(self, predicate, args):
         """Encoded rows as facts."""
-        terms = self.reasoner.dictionary.decode(args.reshape(-1)).to_pylist()
+        terms = self.session.dictionary.decode(args.reshape(-1)).to_pylist()
         arity = args.shape[1]
         return [
             (predicate, tuple(terms[row * arity : (row + 1) * arity])) for row in range(len(args))

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from streamreasoner.api.reasoner import Reasoner, columnar
+from streamreasoner.backends.store import columnar
 from streamreasoner.engine.input.registers import NO_FRONTIER
+from streamreasoner.engine.session import Session
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.formats.reading.timestamps import iso
 from streamreasoner.io.formats.records.record import NO_SCHEMAS
 from streamreasoner.io.spark.offsets import Checkpoint, in_order
 from streamreasoner.pipeline.batch import EpochRunner, Parts
-from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.observers import Observers
 from streamreasoner.pipeline.pressure.outage import Outage
 from streamreasoner.pipeline.published import Published
@@ -29,6 +29,7 @@ from streamreasoner.pipeline.slots.waiting import Waiting
 from streamreasoner.pipeline.slots.watermarks import Watermarks
 from streamreasoner.plan.program_plan import InputSources
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.state.in_effect import ProgramInEffect, stored_text
 from streamreasoner.state.tables import Tables
 
 SECOND = 1000
@@ -233,19 +234,19 @@ class Process:
         )
         self.waiting, self.marks = waiting, marks
         make = stream.store or in_memory
-        self.reasoner = Reasoner(
+        self.session = Session(
             checked,
+            make(self.tables, point.before),
             recursion_limit=stream.limit,
-            store=make(self.tables, point.before),
             sources=SOURCES,
         )
-        self.reasoner.engine.restore((), point.before, marks.closed)
+        self.session.engine.restore((), point.before, marks.closed)
         options = InputOptions(
             max_message_bytes=10_000, max_term_bytes=10_000, sources=SOURCES, max_ahead=AHEAD
         )
         in_effect = ProgramInEffect(checked, text, text.arities, 8)
         evaluator = SlotEvaluator(
-            self.reasoner,
+            self.session,
             in_effect,
             options,
             Published(closure=True, upsert=stream.encoder.upsert),
@@ -259,7 +260,7 @@ class Process:
             topics=stream.topics,
             schemas=NO_SCHEMAS,
             evaluation=evaluator,
-            dictionary=self.reasoner.dictionary,
+            dictionary=self.session.dictionary,
             tables=self.tables,
             encoder=stream.encoder,
             sink=stream.topics,

@@ -9,11 +9,11 @@ import pytest
 from spark_jvm import start_session
 from thorough import THOROUGH
 
-from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
+from streamreasoner.engine.session import Store
 from streamreasoner.io.spark import session
-from streamreasoner.pipeline.lock import StateLock
+from streamreasoner.state.lock import StateLock
 from streamreasoner.system import jvm
 
 BUCKETS = 4

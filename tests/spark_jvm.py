@@ -15,7 +15,7 @@ from pyspark import SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from streamreasoner.io.spark import session
-from streamreasoner.pipeline.lock import StateLock
+from streamreasoner.state.lock import StateLock
 from streamreasoner.system import class_data, jvm
 
 # Settings that must be given when the JVM starts; sessions choose the rest.

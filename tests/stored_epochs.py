@@ -8,14 +8,15 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from streamreasoner.api.reasoner import Reasoner, columnar
+from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.backends.store import columnar
 from streamreasoner.io.codec.encode import decode_changes
-from streamreasoner.pipeline.in_effect import stored_text
 from streamreasoner.program import check_text
 from streamreasoner.query.facts import decode_facts
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state import Tables
-from streamreasoner.state.maintain import merge
+from streamreasoner.state.in_effect import stored_text
+from streamreasoner.state.maintenance.maintain import merge
 from streamreasoner.state.record import EpochRecord
 
 APP = "test-application"
@@ -33,7 +34,7 @@ class StoredReasoner:
     def __init__(self, directory, rules, *, closure=False):
         self.directory, self.closure = directory, closure
         program = check_text(rules)
-        self.reasoner = Reasoner(program, store=columnar(Dictionary()))
+        self.reasoner = Reasoner(program)
         width = max(3, *program.arities.values())
         self.tables = Tables.open(directory, APP, stored_text(program), width)
         self.present, self.arities = [], []
@@ -45,7 +46,7 @@ class StoredReasoner:
         dictionary = Dictionary()
         stored.tables.restore_terms(dictionary)
         stored.reasoner = Reasoner(stored.reasoner.program, store=columnar(dictionary))
-        stored.reasoner.engine.restore(stored.tables.restore(before), before)
+        stored.reasoner.session.engine.restore(stored.tables.restore(before), before)
         stored.present, stored.arities = [None] * before, [None] * before
         return stored
 
@@ -62,18 +63,18 @@ class StoredReasoner:
         reasoner, epoch = self.reasoner, self.epoch
         encoded = [
             replace(
-                reasoner._rows(predicate, [list(args)], [diff]),  # noqa: SLF001 - canonical terms
+                reasoner.session.rows(predicate, [list(args)], [diff]),
                 times=np.array(time, np.int64) if time else None,
             )
             for predicate, args, diff, *time in updates
         ]
         program = None if rules is None else check_text(rules)
         if program is None:
-            result = reasoner.engine.apply(epoch, encoded, **options)
+            result = reasoner.session.engine.apply(epoch, encoded, **options)
         else:
-            result = reasoner.adopt(program, epoch, encoded)
+            result = reasoner.session.apply(encoded, program, epoch=epoch)
         changes = result.closure if self.closure else result.derived
-        terms = reasoner.dictionary
+        terms = reasoner.session.dictionary
         text = stored_text(reasoner.program)
         self.tables.commit(
             EpochRecord(epoch, {"in": {"0": [epoch, epoch + 1]}}, text.hash),
@@ -87,7 +88,7 @@ class StoredReasoner:
             {
                 fact
                 for predicate in reasoner.program.arities
-                for fact in decode_facts(predicate, reasoner.engine.facts(predicate), terms)
+                for fact in decode_facts(predicate, reasoner.session.engine.facts(predicate), terms)
             }
         )
 

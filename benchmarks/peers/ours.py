@@ -38,13 +38,13 @@ class Driver:
 
     def __init__(self, case: Case) -> None:
         self._case = case
-        self._reasoner = Reasoner.from_rules(case.rules)
+        self._session = Reasoner.from_rules(case.rules).session
         self._epoch = 0
         columns = case.rows[:, 1:] if len(case.inputs) > 1 else case.rows
         used = np.unique(columns)
         # Maps numbers to ids, because timing starts with ids.
         self._ids = np.zeros(int(used[-1]) + 1, np.int32)
-        self._ids[used] = self._reasoner.dictionary.encode(case.terms(used))
+        self._ids[used] = self._session.dictionary.encode(case.terms(used))
 
     def encode(self, rows: NDArray[np.int32], multiplicity: int) -> list[Updates]:
         """Rows as updates."""
@@ -60,22 +60,22 @@ class Driver:
     def apply(self, updates: list[Updates]) -> tuple[Seconds, EpochResult]:
         """Run one epoch; returns what it took, and changes."""
         clock = Clock()
-        result = self._reasoner.engine.apply(self._epoch, updates)
+        result = self._session.engine.apply(self._epoch, updates)
         seconds = clock.seconds()
         self._epoch += 1
         return seconds, result
 
     def facts(self, predicate: str) -> NDArray[np.int64]:
         """The facts of a predicate, as numbers."""
-        ids = self._reasoner.engine.facts(predicate)
+        ids = self._session.engine.facts(predicate)
         distinct, places = np.unique(ids, return_inverse=True)
-        terms = self._reasoner.dictionary.decode(distinct)
+        terms = self._session.dictionary.decode(distinct)
         return self._case.numbers(terms)[places].reshape(ids.shape)
 
     def trace(self, predicate: str) -> int:
         """A checksum of the trace of a predicate, which does not depend on the order of rows."""
-        rows = self._reasoner.engine.trace(predicate)
-        numbers = self._case.numbers(self._reasoner.dictionary.decode(rows.args.reshape(-1)))
+        rows = self._session.engine.trace(predicate)
+        numbers = self._case.numbers(self._session.dictionary.decode(rows.args.reshape(-1)))
         columns = (numbers.reshape(rows.args.shape), rows.iteration, rows.multiplicity)
         return checksum(np.column_stack(columns))
 

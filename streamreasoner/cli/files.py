@@ -12,24 +12,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.engine.session import Session
     from streamreasoner.io.files.documents import Reading
 
 _TOLD = 5
 
 
-def load_files(reasoner: Reasoner, paths: Iterable[Path], how: Reading) -> None:
+def load_files(session: Session, paths: Iterable[Path], how: Reading) -> None:
     """Take the facts of files as one epoch, and tell on standard error what is not read.
 
     Raises:
         DataError: A file cannot be read, or its facts do not fit the program.
     """
+    from streamreasoner.api.files import updates_of_file
+
     paths = tuple(paths)
     tell_skipped(paths, how)
-    blocks = (block for path in paths for block in reasoner.read(path, how))
-    with reasoner.ahead(blocks) as updates:
-        reasoner.take(updates, report=False)
-    tell_imported(reasoner)
+
+    blocks = (block for path in paths for block in updates_of_file(session, path, how))
+    session.load(blocks, report=False)
+    tell_imported(session)
 
 
 def tell_skipped(paths: Iterable[Path], how: Reading) -> None:
@@ -40,15 +42,15 @@ def tell_skipped(paths: Iterable[Path], how: Reading) -> None:
         print(f"Skipped, not facts: {_some(names)}.", file=sys.stderr)
 
 
-def tell_imported(reasoner: Reasoner) -> None:
+def tell_imported(session: Session) -> None:
     """Tell on standard error which ontologies the files import, but do not have."""
-    if TRIPLE not in reasoner.program.arities:
+    if TRIPLE not in session.program.arities:
         return
     ontologies = {
-        *_column(reasoner, 0, {1: RDF_TYPE, 2: f"{OWL}Ontology"}),
-        *_column(reasoner, 2, {1: f"{OWL}versionIRI"}),
+        *_column(session, 0, {1: RDF_TYPE, 2: f"{OWL}Ontology"}),
+        *_column(session, 2, {1: f"{OWL}versionIRI"}),
     }
-    names = {*_column(reasoner, 2, {1: f"{OWL}imports"})} - ontologies
+    names = {*_column(session, 2, {1: f"{OWL}imports"})} - ontologies
     if names:
         them = "them" if len(names) > 1 else "it"
         print(
@@ -58,14 +60,14 @@ def tell_imported(reasoner: Reasoner) -> None:
         )
 
 
-def _column(reasoner: Reasoner, position: int, bound: dict[int, str]) -> list[str]:
+def _column(session: Session, position: int, bound: dict[int, str]) -> list[str]:
     """The terms at a position of the present triples with these IRIs at others."""
-    ids = {at: reasoner.dictionary.find(f"<{iri}>") for at, iri in bound.items()}
+    ids = {at: session.dictionary.find(f"<{iri}>") for at, iri in bound.items()}
     known = {at: number for at, number in ids.items() if number is not None}
     if len(known) < len(ids):
         return []
-    found = reasoner.engine.select(TRIPLE, known)
-    terms: list[str] = reasoner.dictionary.decode(
+    found = session.engine.select(TRIPLE, known)
+    terms: list[str] = session.dictionary.decode(
         found.args[found.since >= 0][:, position]
     ).to_pylist()
     return terms

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from streamreasoner import app, config
+from streamreasoner import config
 from streamreasoner.demo.configuration import RULES, configure
 from streamreasoner.demo.page import choose_address
 from streamreasoner.demo.plain import summary_lines, verdict_lines
@@ -27,6 +27,7 @@ from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.io.kafka.topics import create_topics, read_all
 from streamreasoner.pipeline.warming import warmup
 from streamreasoner.program.load import load_program
+from streamreasoner.service import assemble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +71,7 @@ def _run(options: Options, view: View, directory: Path, stack: ExitStack) -> boo
     [topic] = settings.kafka.input_topics
     tally = Tally(topic)
     with _step(view, "Pipeline: Spark and its Kafka connector, tables, query"):
-        pipeline = stack.enter_context(app.pipeline(settings, tally))
+        pipeline = stack.enter_context(assemble.pipeline(settings, tally))
         compiled.result()
     view.open(page, path)
     tally.pipeline = pipeline
@@ -89,7 +90,7 @@ def _run(options: Options, view: View, directory: Path, stack: ExitStack) -> boo
         for name in (topic, settings.kafka.dead_letter_topic, settings.kafka.output_topic)
     )
     input_ = taken(received, rejected, pipeline.position or {})
-    verdict = compare(input_, map(change, published), pipeline.reasoner)
+    verdict = compare(input_, map(change, published), pipeline.session)
     summary = summary_lines(tally.snapshot(), seconds, first_change)
     view.conclude([*summary, "", *verdict_lines(verdict)], equal=verdict.equal)
     view.stop("Stopping the pipeline and the broker; after a first run this takes up to a minute.")

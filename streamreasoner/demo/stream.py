@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from streamreasoner.app import Pipeline
     from streamreasoner.config import KafkaConfig
     from streamreasoner.demo.dashboard import Dashboard
     from streamreasoner.demo.plain import PlainView
     from streamreasoner.demo.tally import Tally
     from streamreasoner.io.kafka.broker import Broker
+    from streamreasoner.service.assemble import Pipeline
 
     View = Dashboard | PlainView
 

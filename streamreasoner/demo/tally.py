@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.app import Pipeline
     from streamreasoner.demo.university import Change
     from streamreasoner.engine.epoch import EpochResult
     from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.service.assemble import Pipeline
 
 
 _LATEST = 100
@@ -181,11 +181,11 @@ class Tally(PipelineObserver):
         facts = present = terms = 0
         ends: dict[tuple[str, str], int] = {}
         if self.pipeline is not None:
-            reasoner = self.pipeline.reasoner
+            session = self.pipeline.session
             ends = {each[:2]: each[3] for each in parts(self.pipeline.position or {})}
-            statistics = reasoner.engine.statistics()
+            statistics = session.engine.statistics()
             facts, present = statistics.asserted, statistics.present
-            terms = len(reasoner.dictionary)
+            terms = len(session.dictionary)
         with self._changed:
             self._ends = ends
             waiting = self._waiting.setdefault(epoch, _Epoch())

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.backends.store import columnar
 from streamreasoner.demo.ontology import sentence
+from streamreasoner.engine.session import Session
 from streamreasoner.io.codec.decode import NO_LIMITS, Codec
 from streamreasoner.io.codec.to_lines import messages_table
 from streamreasoner.io.spark.offsets import parts
@@ -93,22 +94,22 @@ def _place(headers: Mapping[str, bytes | None]) -> str:
 
 
 def compare(
-    taken: Sequence[Received], published: Iterable[Change], running: Reasoner
+    taken: Sequence[Received], published: Iterable[Change], running: Session
 ) -> StateComparison:
     """Evaluate the sum of the input from scratch and compare.
 
     Args:
         taken: The messages of the input that the pipeline has taken.
         published: Every committed message of the output.
-        running: The reasoner of a pipeline that has stopped.
+        running: The session of a pipeline that has stopped.
     """
     start = time.perf_counter()
     program = running.program
-    fresh = Reasoner(program)
+    fresh = Session(program, columnar())
     decoded = Codec(fresh.dictionary, None, NO_LIMITS).decode(messages_table(taken))
     # Facts of predicates that the program does not have any more wait for one that has them.
     updates = [each for each in decoded.updates if each.predicate in program.arities]
-    fresh.take(updates, running.engine.frontier)
+    fresh.apply(updates, frontier=running.engine.frontier)
     seconds = time.perf_counter() - start
     derived = {
         fact: sum_
@@ -127,19 +128,19 @@ def _sum(changes: Iterable[Change]) -> Counter[Fact]:
     return sums
 
 
-def _derived(reasoner: Reasoner) -> Iterator[Fact]:
+def _derived(session: Session) -> Iterator[Fact]:
     """The facts that hold though they are not asserted, of predicates that are published."""
-    for predicate in reasoner.program.published:
-        rows = reasoner.engine.facts(predicate)
-        only_derived = rows[reasoner.engine.asserted(predicate, rows) <= 0]
-        yield from decode_facts(predicate, only_derived, reasoner.dictionary)
+    for predicate in session.program.published:
+        rows = session.engine.facts(predicate)
+        only_derived = rows[session.engine.asserted(predicate, rows) <= 0]
+        yield from decode_facts(predicate, only_derived, session.dictionary)
 
 
-def _trace(reasoner: Reasoner) -> dict[tuple[Fact, int], int]:
+def _trace(session: Session) -> dict[tuple[Fact, int], int]:
     trace: dict[tuple[Fact, int], int] = {}
-    for predicate in reasoner.program.arities:
-        rows = reasoner.engine.trace(predicate)
-        facts = decode_facts(predicate, rows.args, reasoner.dictionary)
+    for predicate in session.program.arities:
+        rows = session.engine.trace(predicate)
+        facts = decode_facts(predicate, rows.args, session.dictionary)
         keys = zip(facts, rows.iteration.tolist(), strict=True)
         trace.update(zip(keys, rows.multiplicity.tolist(), strict=True))
     return trace

@@ -22,20 +22,20 @@ from streamreasoner.io.codec.envelope import append_milliseconds
 from streamreasoner.io.formats.rejected import Reason, Rejected
 from streamreasoner.pipeline.attempts import Verdict
 from streamreasoner.pipeline.evaluated import Evaluated, Moment, Violations
-from streamreasoner.pipeline.in_effect import Decision, decide
 from streamreasoner.pipeline.observers import timed
+from streamreasoner.pipeline.rule_changes import Decision, decide
 from streamreasoner.plan.lower.lowering import lower
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.engine.session import Session
     from streamreasoner.engine.updates import Updates
     from streamreasoner.io.codec.decode import Decoded
-    from streamreasoner.pipeline.in_effect import ProgramInEffect
     from streamreasoner.pipeline.observers import PipelineObserver
     from streamreasoner.pipeline.published import Published
+    from streamreasoner.state.in_effect import ProgramInEffect
 
 EVERYTHING = Verdict()
 """Leaves out nothing."""
@@ -45,7 +45,7 @@ class Evaluator:
     """Runs batches through control messages, codec and engine, in sequence.
 
     Args:
-        reasoner: The state; it runs `program`.
+        session: The state; it runs `program`.
         program: The program in effect.
         control_topic: Topic of control messages, None if there is none.
         options: What messages are, and how long.
@@ -57,7 +57,7 @@ class Evaluator:
 
     def __init__(  # noqa: PLR0917 - in the order of use
         self,
-        reasoner: Reasoner,
+        session: Session,
         program: ProgramInEffect,
         control_topic: str | None,
         options: InputOptions,
@@ -67,7 +67,7 @@ class Evaluator:
         lateness: int = 0,
         may_move: bool = False,
     ) -> None:
-        self._reasoner = reasoner
+        self._session = session
         self._program = program
         self._control_topic = control_topic
         self._options = options
@@ -77,7 +77,7 @@ class Evaluator:
         self._may_move = may_move
         # What expires is fixed for a state.
         self._expiring = tuple(each.pattern for each in lower(program.checked).expiries)
-        self._violations = Violations(reasoner.engine, program.checked, observer)
+        self._violations = Violations(session.engine, program.checked, observer)
 
     @property
     def program(self) -> ProgramInEffect:
@@ -102,7 +102,7 @@ class Evaluator:
         messages, left_out, rejected = _leave_out(messages, verdict)
         if verdict.program_refused is not None:
             decision = decision.withdrawn(before, verdict.program_refused)
-        engine, former = self._reasoner.engine, before.checked
+        engine, former = self._session.engine, before.checked
         leaving = self._published.leaving(engine, former, decision.program.checked)
         try:
             decoded, result = self._attempt(decision, messages, epoch)
@@ -117,7 +117,7 @@ class Evaluator:
         self._observer.epoch_evaluated(result, program)
         constraints = {**former.constraints, **program.constraints}
         changes = [
-            encode.decode_changes(part, self._reasoner.dictionary)
+            encode.decode_changes(part, self._session.dictionary)
             for part in (
                 leaving,
                 self._published.changes(result, former, program),
@@ -130,7 +130,7 @@ class Evaluator:
             _event_time(decoded, control, decision),
             epoch,
             Blocks(partial(chain.from_iterable, changes)),
-            self._violations.of(result, constraints, program, self._reasoner.dictionary),
+            self._violations.of(result, constraints, program, self._session.dictionary),
         )
         return Evaluated(
             epoch=epoch,
@@ -173,10 +173,10 @@ class Evaluator:
         program, constraints = self._program, self._program.checked.constraints
         with timed(self._observer, "evaluate"):
             frontier = self._frontier(clock)
-            result = self._reasoner.engine.apply(epoch, updates, frontier=frontier)
+            result = self._session.apply(updates, frontier=frontier, epoch=epoch)
         self._observer.epoch_evaluated(result, program.checked)
         changes = self._published.changes(result, program.checked, program.checked)
-        dictionary = self._reasoner.dictionary
+        dictionary = self._session.dictionary
         violations = self._violations.of(result, constraints, program.checked, dictionary)
         moment = Moment(
             ts,
@@ -207,7 +207,7 @@ class Evaluator:
         """
         decoded = self._codec(program).decode(messages)
         changed = None if program is self._program else program.checked
-        self._reasoner.rehearse(decoded.updates, changed, self._frontier(decoded.clock))
+        self._session.rehearse(decoded.updates, changed, self._frontier(decoded.clock))
 
     def decide(self, control: pa.Table) -> Decision:
         """The outcome of control messages."""
@@ -225,14 +225,13 @@ class Evaluator:
     def _attempt(
         self, decision: Decision, messages: pa.Table, epoch: int
     ) -> tuple[Decoded, EpochResult]:
-        reasoner, program = self._reasoner, decision.program
+        program = decision.program
         with timed(self._observer, "decode"):
             decoded = self._codec(program).decode(messages)
         with timed(self._observer, "evaluate"):
             frontier = self._frontier(decoded.clock, decision.clock)
-            if program is self._program:
-                return decoded, reasoner.engine.apply(epoch, decoded.updates, frontier=frontier)
-            return decoded, reasoner.adopt(program.checked, epoch, decoded.updates, frontier)
+            changed = None if program is self._program else program.checked
+            return decoded, self._session.apply(decoded.updates, changed, frontier, epoch=epoch)
 
     def _frontier(self, *clocks: int | None) -> int:
         """The event time up to which input is complete, by the clocks of an epoch."""
@@ -242,7 +241,7 @@ class Evaluator:
     def _codec(self, program: ProgramInEffect) -> Codec:
         checked = program.checked
         return Codec(
-            self._reasoner.dictionary,
+            self._session.dictionary,
             checked.arities,
             self._options,
             checked.constraints,

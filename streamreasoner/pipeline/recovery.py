@@ -20,7 +20,7 @@ from streamreasoner import durations
 from streamreasoner.counts import counted
 from streamreasoner.errors import StateError
 from streamreasoner.io.spark.offsets import check_follows
-from streamreasoner.pipeline.in_effect import other_declarations, same_program
+from streamreasoner.state.in_effect import other_declarations, same_program
 from streamreasoner.state.tables import Tables
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.query.facts import Fact, FactPattern, decode_facts, in_order, matching
-from streamreasoner.query.in_effect import in_effect
 from streamreasoner.query.presence import candidates, present, winners
+from streamreasoner.query.programs import in_effect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import Lattice
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.query.facts import Terms
-    from streamreasoner.query.in_effect import InEffect
+    from streamreasoner.query.programs import InEffect
     from streamreasoner.state.past.epochs import Past
     from streamreasoner.state.past.stored_terms import StoredTerms
 

@@ -82,20 +82,20 @@ def _copied(program: CheckedProgram, reasoner: Reasoner, terms: Dictionary) -> I
                 atoms.setdefault(node.reads, []).append(node)
     for name, same in atoms.items():
         args = _selected(same, reasoner)
-        yield _asserted(name, _encoded(args, reasoner.dictionary, terms))
+        yield _asserted(name, _encoded(args, reasoner.session.dictionary, terms))
 
 
 def _selected(atoms: list[Atom], reasoner: Reasoner) -> NDArray[np.int32]:
     """The present facts, or the asserted ones, that match an atom by its constants."""
     predicate = atoms[0].predicate
     if atoms[0].asserted:
-        found = reasoner.engine.select(predicate, {})
+        found = reasoner.session.engine.select(predicate, {})
         args = found.args[found.asserted > 0]
     else:
-        args = reasoner.engine.facts(predicate)
+        args = reasoner.session.engine.facts(predicate)
     mask = np.zeros(len(args), np.bool_)
     for atom in atoms:
-        mask |= matching(_pattern(atom), args, reasoner.dictionary)
+        mask |= matching(_pattern(atom), args, reasoner.session.dictionary)
     return args[mask]
 
 

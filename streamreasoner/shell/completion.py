@@ -88,7 +88,7 @@ class Completions:
 
     def _short_iris(self) -> Iterable[str]:
         """Short forms of those IRIs that the prefixes in scope abbreviate."""
-        prefixes, dictionary = self._session.prefixes, self._session.reasoner.dictionary
+        prefixes, dictionary = self._session.prefixes, self._session.reasoner.session.dictionary
         if prefixes != self._prefixes:
             self._prefixes, self._seen, self._names = prefixes, 0, []
         stop = min(len(dictionary), MAX_TERMS)

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
+from streamreasoner.api.files import updates_of_file
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.updates import Update
 from streamreasoner.counts import counted
@@ -202,7 +203,7 @@ class Session:
             case Simple.RULES:
                 return self._queries.rules()
             case Simple.PLAN:
-                anew = explained(self.reasoner.engine.cost_model())
+                anew = explained(self.reasoner.session.engine.cost_model())
                 return lines(explain_plan(self.reasoner.program, anew=anew))
             case Simple.STATS:
                 return self._queries.statistics(memory=self._clock is not None)
@@ -225,10 +226,11 @@ class Session:
 
     def _load(self, paths: Iterable[str]) -> list[Line]:
         paths = tuple(paths)
-        read = partial(self.reasoner.read, how=self._reading, ts=self._time)
-        batches = chain.from_iterable(map(read, paths))
+        session = self.reasoner.session
+        read = partial(updates_of_file, session, how=self._reading, ts=self._time)
+        blocks = chain.from_iterable(map(read, paths))
         # Files may hold millions of facts, so changes are counted, not printed.
-        result, duration = self._timed(lambda: self.reasoner.take(batches))
+        result, duration = self._timed(lambda: session.load(blocks))
         for name, iri in declared_prefixes(paths).items():
             if name not in self.prefixes:
                 self._declare(Prefix(name, iri, NOWHERE))

@@ -46,7 +46,7 @@ class Queries:
 
     def facts(self, pattern: FactPattern, limit: int | None) -> tuple[list[Line], str, int]:
         """The present facts that match, up to a limit, and their number as text and number."""
-        found = in_order(self._ids(pattern), self.reasoner.dictionary)
+        found = in_order(self._ids(pattern), self.reasoner.session.dictionary)
         facts = self._decode(pattern, found[:limit])
         lines = [Line(self.printer.text(fact)) for fact in facts]
         return lines, _facts(len(found)).text, len(found)
@@ -64,8 +64,8 @@ class Queries:
 
     def trace(self, pattern: FactPattern) -> tuple[list[Line], str]:
         """The multiplicities, by iteration, of the facts that match, present or not."""
-        rows = self.reasoner.engine.trace(pattern.predicate)
-        mask = matching(pattern, rows.args, self.reasoner.dictionary)
+        rows = self.reasoner.session.engine.trace(pattern.predicate)
+        mask = matching(pattern, rows.args, self.reasoner.session.dictionary)
         multiplicities: dict[Fact, dict[int, int]] = defaultdict(dict)
         numbers = zip(rows.iteration[mask].tolist(), rows.multiplicity[mask].tolist(), strict=True)
         facts = self._decode(pattern, rows.args[mask])
@@ -94,7 +94,7 @@ class Queries:
         lines = []
         listed = program.arities if self.hidden else program.visible
         for name, arity in sorted(listed.items()):
-            number = len(self.reasoner.engine.facts(name))
+            number = len(self.reasoner.session.engine.facts(name))
             # Every program has `triple`; it is listed only if this one uses it.
             if name != TRIPLE or number or name in {*used, *program.inputs}:
                 rules = f", {_rules(heads[name])}" if heads[name] else ""
@@ -118,14 +118,17 @@ class Queries:
 
     def statistics(self, *, memory: bool) -> list[Line]:
         """The size of the state, optionally with the memory it takes."""
-        numbers, size = self.reasoner.engine.statistics(), self.reasoner.size(hidden=self.hidden)
+        numbers, size = (
+            self.reasoner.session.engine.statistics(),
+            self.reasoner.size(hidden=self.hidden),
+        )
         shown = {
             "facts present": size.present,
             "facts asserted": size.asserted,
             "facts held, present or not": numbers.facts,
             "facts below zero": numbers.below_zero,
             "multiplicities, by fact and iteration": numbers.trace_rows,
-            "terms": len(self.reasoner.dictionary),
+            "terms": len(self.reasoner.session.dictionary),
         }
         lines = [Line(f"{name}: {number:,}") for name, number in shown.items()]
         if memory:
@@ -133,11 +136,11 @@ class Queries:
         return lines
 
     def _ids(self, pattern: FactPattern) -> NDArray[np.int32]:
-        args = self.reasoner.engine.facts(pattern.predicate)
-        return args[matching(pattern, args, self.reasoner.dictionary)]
+        args = self.reasoner.session.engine.facts(pattern.predicate)
+        return args[matching(pattern, args, self.reasoner.session.dictionary)]
 
     def _decode(self, pattern: FactPattern, args: NDArray[np.int32]) -> list[Fact]:
-        return decode_facts(pattern.predicate, args, self.reasoner.dictionary)
+        return decode_facts(pattern.predicate, args, self.reasoner.session.dictionary)
 
 
 def _facts(number: int) -> Line:

@@ -16,7 +16,7 @@ from streamreasoner.state import commit, programs, restore, rows, schemas
 from streamreasoner.state.delta import log, snapshot, table
 from streamreasoner.state.delta.retention import DEFAULT
 from streamreasoner.state.delta.table import Identity, Table
-from streamreasoner.state.maintain import Maintenance
+from streamreasoner.state.maintenance.maintain import Maintenance
 from streamreasoner.state.record import TableRecord
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from streamreasoner.io.kafka.owners.presence import listed, processes
 from streamreasoner.io.kafka.progress_topic import ProgressTopic
 from streamreasoner.io.kafka.topic_ids import TopicIds
 from streamreasoner.io.spark.offsets import Checkpoint
-from streamreasoner.pipeline.lock import holder
+from streamreasoner.state.lock import holder
 from streamreasoner.upkeep.finding import examine, has_error
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from streamreasoner.config import load
 from streamreasoner.config_values import REGISTRY_FORMATS
 from streamreasoner.counts import counted
 from streamreasoner.io.formats.schemas.connect import connect
-from streamreasoner.pipeline.lock import holder
 from streamreasoner.server.listening import listen
+from streamreasoner.state.lock import holder
 from streamreasoner.state.version import FORMAT, SEMANTICS
 from streamreasoner.upkeep import machine
 from streamreasoner.upkeep.cluster import examine_cluster

@@ -60,7 +60,7 @@ def test_events_keep_what_is_missing_up_to_date():
         default=of_name(config.input.format),
         mappings=tuple(config.input.map.values()),
     )
-    codec = Codec(reasoner.dictionary, reasoner.program.arities, options)
+    codec = Codec(reasoner.session.dictionary, reasoner.program.arities, options)
     seen = set()
     for number, event in enumerate(EVENTS, start=1):
         batch = pa.table(
@@ -73,7 +73,7 @@ def test_events_keep_what_is_missing_up_to_date():
         )
         decoded = codec.decode(batch)
         assert decoded.rejected == ()
-        reasoner.take(decoded.updates)
+        reasoner.session.apply(decoded.updates)
         derived = {name: set(reasoner.facts(name)) for name in reasoner.program.outputs}
         assert derived == expected(rows_after(EVENTS[:number]))
         seen |= {name for name, facts in derived.items() if facts}

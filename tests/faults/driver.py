@@ -15,13 +15,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from streamreasoner import app
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.config import load
 from streamreasoner.io.kafka.sink import Sink
 from streamreasoner.pipeline import recovery
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.observers import PipelineObserver
+from streamreasoner.service import supervise
 from streamreasoner.state import schemas
 from streamreasoner.state.delta.table import Table
 from streamreasoner.system.stopping import on_signals
@@ -162,7 +162,7 @@ def main():
         case "clock":
             jump()
     with on_signals() as stop:
-        app.run(load(config), stop, observer)
+        supervise.run(load(config), stop, observer)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from kafka import KafkaAdminClient, TopicPartition
 from pipelines import DEADLINE_SECONDS, await_published, changes, fact, net, new_case, produce
 from spark_backend import MARKS
 
-from streamreasoner.app import pipeline
 from streamreasoner.errors import StreamReasonerError
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

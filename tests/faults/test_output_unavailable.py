@@ -25,9 +25,9 @@ from quotas import slow_output
 from spark_backend import MARKS
 from thorough import THOROUGH
 
-from streamreasoner import app
 from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.pipeline.observers import PipelineObserver
+from streamreasoner.service import assemble
 
 # Clients of kafka-python drop a connection that a killed broker leaves half open, and do not close
 # its socket.
@@ -69,7 +69,7 @@ class Waits(PipelineObserver):
 def running(case):
     """A pipeline in this process, and what it observes."""
     waits = Waits()
-    with app.pipeline(case.config, waits):
+    with assemble.pipeline(case.config, waits):
         yield waits
 
 

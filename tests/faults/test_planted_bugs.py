@@ -74,7 +74,7 @@ BUGS = {
         "tests/unit/pipeline/test_recovery.py",
     ),
     "the lock is not taken": Bug(
-        "pipeline/lock.py",
+        "state/lock.py",
         "            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
         "            pass\n",
         "tests/unit/pipeline/test_guards.py",
@@ -122,7 +122,7 @@ BUGS = {
         "tests/unit/state/test_storage_maintain.py",
     ),
     "the clock of a tick is believed": Bug(
-        "pipeline/in_effect.py",
+        "pipeline/rule_changes.py",
         "time = min(message.tick, int(times[row]) + max_ahead)",
         "time = message.tick",
         "tests/faults/test_clock_jumps.py",
@@ -152,14 +152,14 @@ BUGS = {
         "tests/faults/test_kill_in_a_search.py",
     ),
     "Spark's state lacks the last epoch": Bug(
-        "app.py",
-        "resumed.resume(config.state.tables / TRACE, point.before)",
-        "resumed.resume(config.state.tables / TRACE, point.before - 1)",
+        "service/recover.py",
+        "resumed.resume(config.state.tables / TRACE, recovered.point.before)",
+        "resumed.resume(config.state.tables / TRACE, recovered.point.before - 1)",
         "tests/faults/test_kill_on_spark.py",
     ),
     "Spark is not started again": Bug(
-        "app.py",
-        "if stopping or careful is None or session.submitted():",
+        "service/supervise.py",
+        "if stop.requested or slower is None or spark_session.submitted():",
         "if True:",
         "tests/faults/test_kill_spark.py",
     ),

@@ -15,7 +15,7 @@ from pathlib import Path
 from storage_builders import commit_one, open_tables, restored, terms, trace_rows
 from thorough import THOROUGH
 
-from streamreasoner.state import maintain
+from streamreasoner.state.maintenance import maintain
 
 IMAGES = 500 if THOROUGH else 25
 EPOCHS = 12 * IMAGES // 10

@@ -11,7 +11,8 @@ from fuzz.target import ACCEPTED
 from unit.pipeline.test_control import REFUSED, in_effect
 
 from streamreasoner.io.codec.decode import Decoded
-from streamreasoner.pipeline.in_effect import ProgramInEffect, decide
+from streamreasoner.pipeline.rule_changes import decide
+from streamreasoner.state.in_effect import ProgramInEffect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

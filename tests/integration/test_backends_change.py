@@ -18,8 +18,8 @@ from pipelines import (
 )
 from spark_backend import MARKS
 
-from streamreasoner.app import pipeline
 from streamreasoner.program import check_text
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

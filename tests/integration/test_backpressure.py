@@ -20,9 +20,9 @@ from pipelines import (
 )
 from spark_backend import MARKS
 
-from streamreasoner import app
 from streamreasoner.io.spark.read_limit import ReadLimit
 from streamreasoner.pipeline.observers import PipelineObserver
+from streamreasoner.service import assemble
 
 pytestmark = MARKS
 
@@ -66,7 +66,7 @@ def test_a_burst_is_cut_into_batches_that_grow(broker, tmp_path):
     edges = list(random_edges(random.Random(1), 600))
     records = produce(case, (triple(*args, diff=diff) for args, diff in edges))
     batches = Batches()
-    with app.pipeline(case.config, batches):
+    with assemble.pipeline(case.config, batches):
         await_published(case, records)
     rows = [each[0] for each in batches.all]
     limits = [10, *(each[3] for each in batches.all)]

@@ -27,7 +27,6 @@ from thorough import THOROUGH
 from typer.testing import CliRunner
 
 from streamreasoner import cli
-from streamreasoner.app import pipeline, run
 from streamreasoner.errors import (
     ConfigError,
     DataError,
@@ -35,7 +34,9 @@ from streamreasoner.errors import (
     StateError,
     StreamReasonerError,
 )
-from streamreasoner.pipeline.lock import StateLock
+from streamreasoner.service.assemble import pipeline
+from streamreasoner.service.supervise import run
+from streamreasoner.state.lock import StateLock
 from streamreasoner.state.past.epochs import Past
 from streamreasoner.system.stopping import Stop
 

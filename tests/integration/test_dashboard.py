@@ -14,8 +14,8 @@ import yaml
 from pipelines import DEADLINE_SECONDS, await_published, new_case, produce, triple
 from prometheus_server import Prometheus, free_port, localised
 
-from streamreasoner.app import pipeline
 from streamreasoner.io.spark.session import CONNECTOR
+from streamreasoner.service.assemble import pipeline
 from streamreasoner.system import jvm
 
 # PySpark leaves it to the garbage collector to close its sockets.

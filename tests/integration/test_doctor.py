@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from streamreasoner.cli import app
 from streamreasoner.config import parse
 from streamreasoner.io.kafka.owners.presence import Presence
-from streamreasoner.pipeline.lock import StateLock
+from streamreasoner.state.lock import StateLock
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
 

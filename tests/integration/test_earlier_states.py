@@ -11,9 +11,9 @@ from pipelines import await_published, changes, fact, net, produce
 from states.write_state import ADDED, RULES, STATES, configuration, make_topics, updates
 from typer.testing import CliRunner
 
-from streamreasoner.app import pipeline
 from streamreasoner.cli import app
 from streamreasoner.program import check_text
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),

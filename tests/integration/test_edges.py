@@ -17,8 +17,8 @@ from pipelines import (
     terminate,
 )
 
-from streamreasoner.app import pipeline
 from streamreasoner.errors import StartError
+from streamreasoner.service.assemble import pipeline
 from streamreasoner.state import version
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"

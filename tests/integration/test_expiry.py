@@ -7,7 +7,7 @@ import uuid
 from pipelines import await_published, changes, eventually, fact, net, new_case, produce
 from spark_backend import MARKS
 
-from streamreasoner.app import pipeline
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

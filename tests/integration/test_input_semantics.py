@@ -8,9 +8,9 @@ import pytest
 from pipelines import await_published, changes, committed, fact, net, new_case, produce
 from spark_backend import MARKS
 
-from streamreasoner.app import pipeline
 from streamreasoner.errors import StateError
 from streamreasoner.io.kafka.topics import create_topics
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

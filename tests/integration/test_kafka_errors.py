@@ -18,7 +18,6 @@ from spark_backend import MARKS_OF_AN_OWN_JVM
 from spark_jvm import joined
 from thorough import THOROUGH
 
-from streamreasoner.app import pipeline
 from streamreasoner.config import own_topics, topic_roles
 from streamreasoner.errors import BrokerError, StreamReasonerError
 from streamreasoner.io.codec.encode import Message
@@ -42,6 +41,7 @@ from streamreasoner.io.kafka.topics import consume, create_topics, produce_one
 from streamreasoner.io.kafka.topics import produce as send
 from streamreasoner.io.spark.query import explain_client
 from streamreasoner.io.spark.source import read_stream
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS_OF_AN_OWN_JVM
 

@@ -20,9 +20,9 @@ from spark_backend import MARKS
 
 from benchmarks import harness
 from streamreasoner import rulesets
-from streamreasoner.app import pipeline
 from streamreasoner.io.formats.ntriples import read
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

@@ -7,9 +7,9 @@ from kafka import KafkaAdminClient
 from pipelines import await_published, changes, committed, fact, net, new_case, produce, triple
 from spark_backend import MARKS
 
-from streamreasoner.app import pipeline
 from streamreasoner.io.formats.rejected import Reason
 from streamreasoner.io.kafka.topics import create_topics
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

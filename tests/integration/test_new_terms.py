@@ -6,7 +6,7 @@ from counting import RULES, expected
 from pipelines import await_published, changes, committed, fact, net, new_case, produce
 from spark_backend import MARKS
 
-from streamreasoner.app import pipeline
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

@@ -11,9 +11,9 @@ import pytest
 from pipelines import await_published, changes, committed, net, new_case, produce, triple
 from spark_backend import MARKS
 
-from streamreasoner.app import pipeline
 from streamreasoner.errors import ConfigError
 from streamreasoner.program import check_text
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

@@ -21,8 +21,8 @@ from selenium.webdriver import Keys
 from serving import ask, await_ready, serving
 from spark_backend import MARKS
 
-from streamreasoner.app import pipeline
 from streamreasoner.config_files import Secret
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

@@ -21,9 +21,9 @@ from pipelines import (
 )
 from spark_backend import MARKS
 
-from streamreasoner.app import pipeline
 from streamreasoner.errors import StateError
 from streamreasoner.program import check_text
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

@@ -11,8 +11,8 @@ from graphs import RULES, expected, random_edges
 from pipelines import await_published, changes, net, new_case, no_change_twice, produce, triple
 from spark_backend import MARKS
 
-from streamreasoner import app
 from streamreasoner.pipeline.observers import PipelineObserver
+from streamreasoner.service import assemble
 
 pytestmark = MARKS
 
@@ -69,7 +69,7 @@ def test_a_backlog_is_read_ahead(case, ahead):
     edges = list(random_edges(random.Random(1), BACKLOG))
     records = produce(case, messages(edges))
     batches = Batches()
-    with app.pipeline(case.config, batches):
+    with assemble.pipeline(case.config, batches):
         await_published(case, records)
     assert sum(batches.rows) == BACKLOG
     assert max(batches.rows) <= LIMIT
@@ -97,7 +97,7 @@ def test_a_backlog_that_grows_is_read_ahead(case, ahead, caplog):
             at_burst.append(ahead())
 
     batches = Batches(during)
-    with app.pipeline(case.config, batches):
+    with assemble.pipeline(case.config, batches):
         await_published(case, records[:BACKLOG])
         await_published(case, records[:])
     assert max(batches.rows) <= LIMIT

@@ -7,7 +7,7 @@ import json
 from pipelines import await_published, changes, committed, net, new_case, produce
 from spark_backend import MARKS
 
-from streamreasoner.app import pipeline
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

@@ -30,7 +30,6 @@ from sparql_judge import comparable
 from sparql_judge import fact as rdf_fact
 from typer.testing import CliRunner
 
-from streamreasoner.app import pipeline
 from streamreasoner.cli import app
 from streamreasoner.errors import BrokerError, ProgramError, StateError
 from streamreasoner.io.kafka.topics import create_topics
@@ -38,6 +37,7 @@ from streamreasoner.pipeline.control import Operation, write_control
 from streamreasoner.program import check_text
 from streamreasoner.program.checked import check_query
 from streamreasoner.program.text import canonical_text
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

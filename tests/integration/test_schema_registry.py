@@ -31,11 +31,11 @@ from schema_registry_server import SchemaRegistryServer
 from secure_broker import certificate
 from spark_backend import MARKS
 
-from streamreasoner.app import pipeline
 from streamreasoner.config import parse
 from streamreasoner.errors import SchemaRegistryError, StateError
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.io.formats.schemas.connect import connect
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

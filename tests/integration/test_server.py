@@ -13,7 +13,7 @@ from pipelines import await_published, committed, eventually, fact, new_case, pr
 from prometheus_server import free_port
 from serving import ask, await_ready, events
 
-from streamreasoner.app import pipeline
+from streamreasoner.service.assemble import pipeline
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
 NODES = [f"<http://example.org/n{number}>" for number in range(4)]

@@ -25,7 +25,7 @@ from pipelines import (
 )
 from thorough import THOROUGH
 
-from streamreasoner.app import run
+from streamreasoner.service.supervise import run
 from streamreasoner.system import stopping
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"

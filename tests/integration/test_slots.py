@@ -8,9 +8,9 @@ from pipelines import committed, eventually, fact, net, new_case, parse_change, 
 from spark_backend import MARKS
 from typer.testing import CliRunner
 
-from streamreasoner.app import pipeline
 from streamreasoner.cli import app
 from streamreasoner.io.kafka.offsets.positions import Position, last_published
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

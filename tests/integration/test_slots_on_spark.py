@@ -10,10 +10,10 @@ from laws.test_slots import GRANULARITIES, check, streams
 from spark_backend import BUCKETS, MARKS
 from thorough import THOROUGH
 
-from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables import committed
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
+from streamreasoner.engine.session import Store
 from streamreasoner.state import TERMS, TRACE
 
 pytestmark = MARKS

@@ -12,9 +12,9 @@ from kafka import KafkaAdminClient, KafkaProducer
 from pipelines import await_published, changes, net, new_case, no_change_twice, produce, triple
 from spark_backend import MARKS, spark_session
 
-from streamreasoner import app
 from streamreasoner.io.spark.running_source import FEW, PlannedRows
 from streamreasoner.io.spark.source import COLUMNS, read_stream
+from streamreasoner.service import assemble
 
 pytestmark = MARKS
 # Rows of more bytes than Py4J sends at a time, of none, and of what may be missing.
@@ -102,7 +102,7 @@ def test_few_messages_are_read_in_the_driver(broker, tmp_path, caplog):
     def send(part):
         await_published(case, produce(case, (triple(*args, diff=diff) for args, diff in part)))
 
-    with pytest.MonkeyPatch.context() as patch, app.pipeline(case.config):
+    with pytest.MonkeyPatch.context() as patch, assemble.pipeline(case.config):
         # The first batch may begin before Spark has returned the query.
         send(edges[:5])
         before = few()

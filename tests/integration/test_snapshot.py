@@ -25,13 +25,13 @@ from spark_backend import MARKS
 from thorough import THOROUGH
 from typer.testing import CliRunner
 
-from streamreasoner.app import pipeline
 from streamreasoner.cli import app
 from streamreasoner.errors import BrokerError, ConfigError, DataError, StateError
 from streamreasoner.io.codec.encode import Outgoing
 from streamreasoner.io.kafka.offsets.positions import Position, after, last_published
 from streamreasoner.io.kafka.sink import Publication, Sink
 from streamreasoner.program import check_text
+from streamreasoner.service.assemble import pipeline
 from streamreasoner.state.record import EpochRecord
 
 pytestmark = MARKS

@@ -15,7 +15,6 @@ from oracle import closure, evaluate, total
 from programs.cases import read_all
 from spark_backend import MARKS, THOROUGH, stores
 
-from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.epoch import progress
@@ -24,6 +23,7 @@ from streamreasoner.backends.spark.queries.columns import schema
 from streamreasoner.backends.spark.queries.relation import QueryRunner
 from streamreasoner.backends.spark.tables import arranged, bucket_files, committed
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
+from streamreasoner.engine.session import Store
 from streamreasoner.errors import MultiplicityOverflowError, RecursionLimitError, StateError
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.program import check_text
@@ -130,7 +130,7 @@ def test_many_candidates_are_aggregated_as_few(store, monkeypatch):
 
     expected = evaluate(checked, total([updates]))
     assert everything(driver) == (expected, closure(expected))
-    assert driver.reasoner.engine.statistics().overflows >= 2
+    assert driver.session.engine.statistics().overflows >= 2
 
 
 class DeathError(Exception):
@@ -206,7 +206,7 @@ def test_overflows_have_no_value_and_patterns_are_linear(store):
 
     expected = evaluate(checked, total([LARGEST]))
     assert everything(driver) == (expected, closure(expected))
-    assert driver.reasoner.engine.statistics().overflows >= 2
+    assert driver.session.engine.statistics().overflows >= 2
 
 
 @pytest.mark.parametrize("damage", ["page", "missing"])
@@ -239,8 +239,8 @@ def test_facts_are_selected_and_counted(store):
     predicate, args = min(case.closures[0])
     selected = []
     for driver in drivers:
-        engine = driver.reasoner.engine
-        selection = engine.select(predicate, {0: driver.reasoner.dictionary.intern(args[0])})
+        engine = driver.session.engine
+        selection = engine.select(predicate, {0: driver.session.dictionary.intern(args[0])})
         facts = driver.facts(predicate, selection.args)
         columns = (
             selection.stratum,
@@ -251,7 +251,7 @@ def test_facts_are_selected_and_counted(store):
         )
         selected.append(sorted(zip(facts, *(column.tolist() for column in columns), strict=True)))
     assert selected[0] == selected[1]
-    columnar_size, spark_size = (driver.reasoner.engine.statistics() for driver in drivers)
+    columnar_size, spark_size = (driver.session.engine.statistics() for driver in drivers)
     names = ("facts", "present", "asserted", "below_zero", "trace_rows")
     assert [getattr(columnar_size, n) for n in names] == [getattr(spark_size, n) for n in names]
     assert spark_size.bytes > 0

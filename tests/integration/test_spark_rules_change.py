@@ -8,11 +8,11 @@ from oracle import closure, evaluate, total
 from spark_backend import BUCKETS, MARKS, stores
 from thorough import THOROUGH
 
-from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.queries import relation
 from streamreasoner.backends.spark.tables import arranged
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
+from streamreasoner.engine.session import Store
 from streamreasoner.errors import RecursionLimitError, StateError
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program import check_text
@@ -75,7 +75,7 @@ def step(driver, checked, updates):
 
 def state(driver):
     """Trace and size, hidden predicates and those of programs before too."""
-    size = driver.reasoner.engine.statistics()
+    size = driver.session.engine.statistics()
     names = ("facts", "present", "asserted", "below_zero", "trace_rows")
     return driver.trace(driver.predicates), [getattr(size, name) for name in names]
 
@@ -146,7 +146,7 @@ def test_a_restart_goes_on_with_the_state(started, tmp_path):
             return backend
 
         driver = Driver(checked, store=Store(terms, backend), **earlier)
-        driver.reasoner.engine.restore((), epoch)
+        driver.session.engine.restore((), epoch)
         driver.epoch = epoch
         return driver
 

@@ -9,11 +9,11 @@ from pipelines import await_published, changes, committed, fact, net, new_case, 
 from spark_backend import MARKS
 from typer.testing import CliRunner
 
-from streamreasoner.app import pipeline
 from streamreasoner.cli import app
 from streamreasoner.io.kafka.deletion import _as_it_is, existing
 from streamreasoner.io.kafka.offsets.positions import last_published
 from streamreasoner.io.kafka.topic_checks import admin_client
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

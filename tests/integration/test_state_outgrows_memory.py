@@ -27,9 +27,9 @@ from pipelines import (
 from spark_backend import MARKS_OF_AN_OWN_JVM
 from thorough import THOROUGH
 
-from streamreasoner.app import run
 from streamreasoner.backends.columnar import arena
 from streamreasoner.program import check_text
+from streamreasoner.service.supervise import run
 from streamreasoner.system.stopping import on_signals
 
 pytestmark = MARKS_OF_AN_OWN_JVM

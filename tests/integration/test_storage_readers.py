@@ -12,8 +12,9 @@ import pytest
 from deltalake import DeltaTable
 from storage_builders import APP, changes, commit_one, open_tables, restored, trace_rows
 
-from streamreasoner.state import maintain, schemas
+from streamreasoner.state import schemas
 from streamreasoner.state.delta.table import Identity, Table
+from streamreasoner.state.maintenance import maintain
 
 SPARK_READER = """
 import json, sys

@@ -9,11 +9,11 @@ import pytest
 from kafka import KafkaAdminClient
 from pipelines import await_published, changes, fact, net, new_case, produce, recreate
 
-from streamreasoner.app import pipeline
 from streamreasoner.config import topic_roles
 from streamreasoner.errors import StateError
 from streamreasoner.io.kafka.topic_checks import admin_client
 from streamreasoner.io.kafka.topic_ids import TopicIds
+from streamreasoner.service.assemble import pipeline
 
 # PySpark leaves it to the garbage collector to close its sockets and the pipe to its JVM.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")

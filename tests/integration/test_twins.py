@@ -13,12 +13,12 @@ from itertools import pairwise, repeat
 import pytest
 from pipelines import await_published, changes, fact, net, new_case, produce, spawn
 
-from streamreasoner.app import pipeline
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.codec.encode import Outgoing
 from streamreasoner.io.kafka.owners.presence import Presence
 from streamreasoner.io.kafka.sink import Publication, Sink
-from streamreasoner.pipeline.lock import StateLock
+from streamreasoner.service.assemble import pipeline
+from streamreasoner.state.lock import StateLock
 from streamreasoner.state.record import EpochRecord
 
 # PySpark leaves it to the garbage collector to close its sockets and the pipe to its JVM.

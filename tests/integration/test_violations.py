@@ -10,8 +10,8 @@ from control_builders import control
 from pipelines import await_published, changes, committed, fact, net, new_case, produce
 from spark_backend import MARKS
 
-from streamreasoner.app import pipeline
 from streamreasoner.errors import StateError
+from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
 

@@ -80,7 +80,7 @@ def test_the_trace_is_that_of_the_oracle(program, steps, threads):
                         driver.apply(step)
                         accepted.append(step)
                     case ("rehearse", epoch):
-                        driver.reasoner.rehearse(driver.encode(epoch))
+                        driver.session.rehearse(driver.encode(epoch))
                     case ("inherit", _):
                         heir = Driver(program, recursion_limit=LIMIT)
                         heir.inherit(driver)
@@ -96,11 +96,11 @@ def test_the_trace_is_that_of_the_oracle(program, steps, threads):
 
 def assert_counted(driver):
     """There are counters, and they hold what counting all facts again finds."""
-    state = driver.reasoner.engine._backend._state  # noqa: SLF001 - nothing else shows them
-    before = sizes_of(state, len(driver.reasoner.dictionary))
+    state = driver.session.engine._backend._state  # noqa: SLF001 - nothing else shows them
+    before = sizes_of(state, len(driver.session.dictionary))
     state.recount()
 
-    assert before == sizes_of(state, len(driver.reasoner.dictionary))
+    assert before == sizes_of(state, len(driver.session.dictionary))
 
 
 def sizes_of(state, terms):
@@ -176,6 +176,6 @@ def test_sizes_are_those_before_a_block():
     for number, epoch in enumerate((first, second)):
         driver.apply(epoch)
         assert driver.trace() == evaluate(program, total([first, second][: number + 1]))
-    state = driver.reasoner.engine._backend._state  # noqa: SLF001 - nothing else shows it
+    state = driver.session.engine._backend._state  # noqa: SLF001 - nothing else shows it
     assert state.scalars[layout.SHARED] > 0
     assert_counted(driver)

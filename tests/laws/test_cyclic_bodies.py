@@ -86,7 +86,7 @@ def test_large_epochs_intersect():
     driver = Driver(checked)
     nodes = [f"<urn:{number}>" for number in range(12)]
     driver.apply([("e", (a, b), 1) for a in nodes for b in nodes])
-    scalars = driver.reasoner.engine._backend._state.scalars  # noqa: SLF001 - the counter is there
+    scalars = driver.session.engine._backend._state.scalars  # noqa: SLF001 - the counter is there
     found = scalars[layout.INTERSECTED]
     assert found >= 12**3
     driver.apply([("e", (nodes[0], "<urn:other>"), 1)])
@@ -103,7 +103,7 @@ def test_small_epochs_walk_groups_in_turns(rule, size, matches):
     driver = Driver(check_text(rule, "generated.dl"))
     nodes = [f"<urn:{number}>" for number in range(size)]
     driver.apply([("e", (a, b), 1) for a in nodes for b in nodes])
-    scalars = driver.reasoner.engine._backend._state.scalars  # noqa: SLF001 - the counter is there
+    scalars = driver.session.engine._backend._state.scalars  # noqa: SLF001 - the counter is there
     before = scalars[[layout.GATHERED, layout.INTERSECTED]]
     driver.apply([("e", (nodes[0], nodes[1]), -1)])
     after = scalars[[layout.GATHERED, layout.INTERSECTED]]

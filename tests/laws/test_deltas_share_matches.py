@@ -45,7 +45,7 @@ EPOCHS = st.lists(st.tuples(PROGRAMS, st.lists(UPDATES, min_size=1, max_size=2))
 
 def shared(driver):
     """How often a block of changes has shared the matches of a plan."""
-    return int(driver.reasoner.engine._backend._state.scalars[layout.SHARED])  # noqa: SLF001
+    return int(driver.session.engine._backend._state.scalars[layout.SHARED])  # noqa: SLF001
 
 
 @pytest.mark.parametrize("threads", [False, True])

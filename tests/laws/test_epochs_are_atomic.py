@@ -40,7 +40,7 @@ def test_a_rehearsal_predicts_failure_and_changes_nothing(scenario, limit):
     for epoch in scenario.epochs:
         before, fails = driver.trace(), False
         try:
-            driver.reasoner.rehearse(driver.encode(epoch))
+            driver.session.rehearse(driver.encode(epoch))
         except RecursionLimitError:
             fails = True
 
@@ -80,7 +80,7 @@ def test_a_restored_reasoner_continues_identically(scenario, data):
     heir.inherit(original, lambda rows: _shuffled(rows, data))
 
     assert heir.trace() == original.trace()
-    sizes = [driver.reasoner.engine.statistics().trace_rows for driver in (heir, original)]
+    sizes = [driver.session.engine.statistics().trace_rows for driver in (heir, original)]
     assert sizes[0] == sizes[1]
     for epoch in scenario.epochs[cut:]:
         (expected,), (actual,) = original.run([epoch]), heir.run([epoch])
@@ -97,7 +97,7 @@ def test_unknown_predicates_do_not_start_an_epoch():
     """A batch of an unknown predicate is rejected by name."""
     driver = Driver(load_program("p(?x) :- q(?x)."))
     with pytest.raises(EngineError, match="no predicate 'r'; it has p, q, triple"):
-        driver.reasoner.engine.apply(
+        driver.session.engine.apply(
             0, [Updates("r", np.zeros((1, 1), np.int32), np.ones(1, np.int64))]
         )
 

@@ -13,9 +13,10 @@ from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.rejected import Reason
 from streamreasoner.io.kafka.dead_letter import dead_letters
-from streamreasoner.pipeline.in_effect import ProgramInEffect, decide, stored_text
+from streamreasoner.pipeline.rule_changes import decide
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.state.in_effect import ProgramInEffect, stored_text
 
 OPTIONS = InputOptions(max_message_bytes=10_000, max_term_bytes=10_000)
 FIRST, LAST = (

@@ -82,15 +82,15 @@ def key(fact):
 
 
 def run(scenario, epochs=None):
-    """A reasoner after all epochs."""
+    """A session after all epochs."""
     driver = Driver(scenario.checked)
     driver.run(scenario.epochs if epochs is None else epochs)
-    return driver.reasoner
+    return driver.session
 
 
-def explained(reasoner, fact):
+def explained(session, fact):
     """The complete explanation of a fact."""
-    return explain(reasoner.program, reasoner.engine, reasoner.dictionary, Fact(*fact), EVERYTHING)
+    return explain(session.program, session.engine, session.dictionary, Fact(*fact), EVERYTHING)
 
 
 def check_presence(step, world):

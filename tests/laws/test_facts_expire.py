@@ -140,7 +140,7 @@ def test_a_rehearsal_of_expiry_changes_nothing(text, updates, frontier):
     driver, other = Driver(checked), Driver(checked)
     for each in (driver, other):
         deliver(each, [ROOM, updates[:6]], 7000)
-    driver.reasoner.rehearse(list(driver.encode(updates[6:])), frontier=frontier + 50_000)
+    driver.session.rehearse(list(driver.encode(updates[6:])), frontier=frontier + 50_000)
     for each in (driver, other):
         deliver(each, [updates[6:]], 0)
 

@@ -87,7 +87,7 @@ def test_the_latest_values_are_the_published_facts(scenario, choices, everything
     assume(programs)
     published = Published(closure=everything, upsert=True)
     driver, latest, accepted, before = Driver(programs[0]), Latest(), [], programs[0]
-    engine, terms = driver.reasoner.engine, driver.reasoner.dictionary
+    engine, terms = driver.session.engine, driver.session.dictionary
     for program, epoch in zip_longest(programs, scenario.epochs):
         now = program or before
         updates = [update for update in epoch or () if update[0] in now.arities]

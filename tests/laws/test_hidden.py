@@ -33,12 +33,12 @@ def test_a_proof_without_hidden_facts_is_a_proof(scenario, data):
     """Asserting the premises of a step derives it; a hidden one is asserted or an aggregate."""
     driver = Driver(scenario.checked)
     driver.run(scenario.epochs)
-    reasoner = driver.reasoner
-    program = with_hidden(data, reasoner.program)
+    session = driver.session
+    program = with_hidden(data, session.program)
     closure = oracle.closure(oracle.evaluate(program, oracle.total(scenario.epochs)))
     visible = [fact for fact in sorted(closure) if fact[0] in program.visible]
     for fact in visible[:12]:
-        found = explain(program, reasoner.engine, reasoner.dictionary, Fact(*fact), EVERYTHING)
+        found = explain(program, session.engine, session.dictionary, Fact(*fact), EVERYTHING)
         steps = found.content.steps
 
         assert steps[0].fact == Fact(*fact)

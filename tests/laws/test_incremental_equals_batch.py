@@ -66,7 +66,7 @@ def test_statistics_equal_those_of_the_trace(scenario):
     driver = Driver(scenario.checked)
     driver.run(scenario.epochs)
     trace = driver.trace(driver.predicates)
-    statistics = driver.reasoner.engine.statistics()
+    statistics = driver.session.engine.statistics()
 
     assert statistics.facts == len(trace)
     assert statistics.present == len(driver.closure())

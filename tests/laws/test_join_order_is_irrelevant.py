@@ -14,7 +14,8 @@ from oracle import evaluate, total
 from strategies import scenarios
 from thorough import THOROUGH
 
-from streamreasoner.api.reasoner import Store, columnar
+from streamreasoner.backends.store import columnar
+from streamreasoner.engine.session import Store
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.order import left_deep
 from streamreasoner.program import check_text

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from model import ModelBackend
 from thorough import THOROUGH
 
-from streamreasoner.api.reasoner import Store
+from streamreasoner.engine.session import Store
 from streamreasoner.rdf.dictionary import Dictionary
 
 EXAMPLES = settings(

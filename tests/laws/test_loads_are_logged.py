@@ -16,11 +16,11 @@ from oracle import evaluate, total
 from strategies import numbers, programs_of, updates_of
 from thorough import THOROUGH
 
-from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.columnar import arena, backend
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine import cost_model, recomputation
+from streamreasoner.engine.session import Store
 from streamreasoner.errors import RecursionLimitError
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
@@ -69,7 +69,7 @@ def every_load(monkeypatch):
 
 def counted(driver):
     """The rows that were merged, those of targets, and logs that ended before their stratum."""
-    scalars = driver.reasoner.engine._backend._state.scalars  # noqa: SLF001
+    scalars = driver.session.engine._backend._state.scalars  # noqa: SLF001
     numbers = (layout.LOGGED_ROWS, layout.TARGETED, layout.REPLAYED)
     return tuple(int(scalars[number]) for number in numbers)
 
@@ -96,7 +96,7 @@ def test_the_trace_is_that_of_facts(rules):
         driver.apply([(*fact, -sign) for batch in accepted for *fact, sign in batch])
 
         assert not driver.trace()
-        assert driver.reasoner.engine.statistics().facts == 0
+        assert driver.session.engine.statistics().facts == 0
 
     law()
 
@@ -114,13 +114,13 @@ def test_a_load_that_fails_leaves_nothing(checked, load, limit):
     try:
         driver.apply(load)
     except RecursionLimitError:
-        assert driver.reasoner.engine.statistics().facts == 0
+        assert driver.session.engine.statistics().facts == 0
         driver.apply([])
     else:
         driver.apply([(*fact, -sign) for *fact, sign in load])
     again = Driver(checked)
     for each in (driver, again):
-        each.reasoner.engine._recursion_limit = Driver.recursion_limit  # noqa: SLF001
+        each.reasoner.session.engine._recursion_limit = Driver.recursion_limit  # noqa: SLF001
         each.run([load])
 
     assert driver.trace() == again.trace() == evaluate(checked, total([load]))

@@ -78,7 +78,7 @@ def test_a_sum_comes_back_into_range():
     ):
         driver.apply([("n", fact, multiplicity)])
         sums.append([arguments[1] for predicate, arguments in driver.closure() if predicate == "s"])
-        overflows_so_far.append(driver.reasoner.engine.statistics().overflows)
+        overflows_so_far.append(driver.session.engine.statistics().overflows)
 
     assert sums == [[greatest], [], [greatest], [], [unit]]
     assert overflows_so_far[0] == 0

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from strategies import checked, scenarios
 from thorough import THOROUGH
 
+from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.lang.printer import print_literal
 from streamreasoner.query.question import Question, read_question
 from streamreasoner.query.syntax import Scope
@@ -30,14 +31,15 @@ def test_answers_are_what_a_rule_derives(scenario, number):
     body = ", ".join(map(print_literal, rule.body))
     asking = Driver(scenario.checked)
     asking.run(scenario.epochs)
-    asked = question(body, asking.reasoner)
+    reasoner = Reasoner.of_session(asking.session)
+    asked = question(body, reasoner)
     assume(isinstance(asked, Question))
-    before = asking.trace(asking.predicates), len(asking.reasoner.dictionary)
-    found = answers(asked, asking.reasoner).first(None)
+    before = asking.trace(asking.predicates), len(asking.session.dictionary)
+    found = answers(asked, reasoner).first(None)
 
     listed = ", ".join(f"?{name}" for name in asked.variables)
     deriving = Driver(checked(f"{scenario.program}\nasked({listed}) :- {body} ."))
     deriving.run(scenario.epochs)
     assert {("asked", row) for row in found} == deriving.closure(["asked"])
     assert found == sorted(found, key=lambda row: [order_key(term) for term in row])
-    assert (asking.trace(asking.predicates), len(asking.reasoner.dictionary)) == before
+    assert (asking.trace(asking.predicates), len(asking.session.dictionary)) == before

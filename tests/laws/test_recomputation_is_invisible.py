@@ -17,7 +17,6 @@ from model import ModelBackend
 from strategies import scenarios
 from thorough import THOROUGH
 
-from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.columnar import backend, parallel
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.compiler import ProgramTables
@@ -25,6 +24,7 @@ from streamreasoner.backends.columnar.kernels.epoch import recompute
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine import cost_model, recomputation
 from streamreasoner.engine.ports import Effort
+from streamreasoner.engine.session import Store
 from streamreasoner.errors import EnvironmentSetupError, StateFullError
 from streamreasoner.program.checked import check_text
 from streamreasoner.rdf.dictionary import Dictionary
@@ -144,7 +144,7 @@ def test_each_epoch_has_the_same_changes(scenario):
             driver.add_changes(result.closure, sums[0])
             driver.add_changes(result.derived, sums[1])
             driver.add_trace(result.trace, sums[2])
-            size = driver.reasoner.engine.statistics()
+            size = driver.session.engine.statistics()
             found.append((sums, size.facts, size.present, size.asserted, size.trace_rows))
 
         assert found[0] == found[1]
@@ -183,7 +183,7 @@ def test_an_epoch_whose_changes_are_not_read_ends_like_others():
         sizes = []
         for driver in (one, other):
             driver.apply(epoch, report=False)
-            size = driver.reasoner.engine.statistics()
+            size = driver.session.engine.statistics()
             sizes.append((size.facts, size.present, size.asserted, size.trace_rows))
         assert sizes[0] == sizes[1]
         assert one.trace() == other.trace()

@@ -22,7 +22,7 @@ def test_retracting_everything_leaves_the_program_alone(scenario, random):
         [(predicate, args, -multiplicity)]
         for predicate, args, multiplicity in random.sample(updates, len(updates))
     )
-    statistics = driver.reasoner.engine.statistics()
+    statistics = driver.session.engine.statistics()
 
     assert driver.trace() == evaluate(scenario.checked, {})
     if not scenario.checked.facts and not any(scenario.checked.guarded):

@@ -113,7 +113,7 @@ def test_a_rehearsal_edits_no_set(updates, more):
     driver, other = new_driver(), new_driver()
     for each in (driver, other):
         each.apply(updates)
-    driver.reasoner.rehearse(list(driver.encode(more)))
+    driver.session.rehearse(list(driver.encode(more)))
     for each in (driver, other):
         each.apply(more)
 

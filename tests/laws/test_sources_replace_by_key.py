@@ -140,7 +140,7 @@ def test_a_rehearsal_replaces_nothing(first, second):
     driver, other = new_driver(), new_driver()
     for each in (driver, other):
         each.apply(updates(first))
-    driver.reasoner.rehearse(list(driver.encode(updates(second))))
+    driver.session.rehearse(list(driver.encode(updates(second))))
     for each in (driver, other):
         each.apply(updates(second))
 

@@ -12,7 +12,8 @@ from thorough import THOROUGH
 from threads import check_turns
 
 from streamreasoner import Reasoner, Update
-from streamreasoner.api.turn import TermsOfEpoch, Turn
+from streamreasoner.api.asking.epoch import TermsOfEpoch
+from streamreasoner.engine.turn import Turn
 from streamreasoner.rdf.dictionary import Dictionary
 
 SECONDS = 600 if THOROUGH else 0

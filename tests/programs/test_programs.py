@@ -91,7 +91,7 @@ def test_retracting_everything_at_the_end(case, cut):
     driver.changes(case.epochs)
     inverse = [(predicate, args, -multiplicity) for predicate, args, multiplicity in case.updates]
     driver.changes(CUTS[cut](inverse))
-    statistics = driver.reasoner.engine.statistics()
+    statistics = driver.session.engine.statistics()
     left = evaluate(case.checked, {})
 
     assert driver.trace() == left

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from pipelines import Case, await_published, changes, committed, fact, produce
 
-from streamreasoner.app import pipeline
 from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.io.kafka.topics import create_topics
+from streamreasoner.service.assemble import pipeline
 
 RULES = """\
 @input road/3, town/1, start/1 .

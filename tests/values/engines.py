@@ -36,9 +36,9 @@ from streamreasoner.values.comparison import Operator
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from streamreasoner.api.reasoner import Store
     from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+    from streamreasoner.engine.session import Store
 
     Fact = tuple[str, tuple[str, ...], int]
     Member = tuple[int, int, int]

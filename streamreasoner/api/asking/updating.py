@@ -7,12 +7,14 @@ program states are its own: a request cannot delete them.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
+from streamreasoner.api.files import updates_of_file
 from streamreasoner.counts import counted
+from streamreasoner.engine.input.registers import frontier_of
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError, QueryError
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE, Constant
@@ -21,64 +23,47 @@ from streamreasoner.query.sparql.updating.edits import graph_of
 from streamreasoner.rdf.texts import column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from streamreasoner.engine.epoch import Engine
-    from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.api.asking.epoch import EpochFacts
+    from streamreasoner.engine.session import Session
     from streamreasoner.query.sparql.facts import FactsOfEpoch
     from streamreasoner.query.sparql.updating.edits import Edits, Quad
-    from streamreasoner.rdf.dictionary import TermDictionary
 
 _PREDICATES = {ARITIES[predicate]: predicate for predicate in (TRIPLE, QUAD)}
 
 
-class Updated(Protocol):
-    """A reasoner, as far as requests use it."""
-
-    program: CheckedProgram
-    dictionary: TermDictionary
-
-    def facts_of_epoch(self) -> FactsOfEpoch:
-        """The present triples and quads."""
-        ...
-
-    def frontier_of(self, updates: Sequence[Updates]) -> int:
-        """The frontier that updates move time to."""
-        ...
-
-    def read(self, path: str) -> Iterator[Updates]:
-        """The updates of a file."""
-        ...
-
-    def rehearse(
-        self, updates: Sequence[Updates], *, frontier: int, read: Callable[[], object]
-    ) -> None:
-        """Evaluate updates, read the state, and roll it back."""
-        ...
-
-
 class AssertedFacts:
-    """What a reasoner has asserted, as requests change it.
+    """What is asserted in a session, as requests change it.
 
     Args:
-        reasoner: The reasoner, whose turn it is.
-        engine: Its engine, in which the facts of the program hold.
+        session: The session, whose turn it is.
+        present: Its present facts.
+        lateness: How far its frontier stays behind the greatest event time, in milliseconds.
         time: The event time of what is changed, in milliseconds since 1970; None: it has none.
         inferred: Whether WHERE reads derived facts, too.
     """
 
     def __init__(
-        self, reasoner: Updated, engine: Engine, time: int | None, *, inferred: bool
+        self,
+        session: Session,
+        present: EpochFacts,
+        lateness: int,
+        time: int | None,
+        *,
+        inferred: bool,
     ) -> None:
-        self._reasoner = reasoner
-        self._engine = engine
+        self._session = session
+        self._engine = session.evaluated
+        self._facts = present
+        self._lateness = lateness
         self._time = time
         self._inferred = inferred
         self._stated = Counter(
             (fact.predicate, *(each.term for each in fact.arguments if isinstance(each, Constant)))
-            for fact in reasoner.program.facts
+            for fact in session.program.facts
         )
         self._quads: dict[str | None, list[Quad]] | None = None
 
@@ -97,7 +82,7 @@ class AssertedFacts:
             quads = [quad for name in names for quad in edits.quads(name)]
             return self._copied({name: self._ids(quads, name) for name in (TRIPLE, QUAD)})
         if not edits.changed:
-            return self._reasoner.facts_of_epoch()
+            return self._facts.facts()
         return self._copied(self._present_after(self.updates(edits)))
 
     def load(self, source: str) -> Iterator[Quad]:
@@ -108,7 +93,7 @@ class AssertedFacts:
                 f"LOAD <{source}> is not supported: it reads files of this machine, such as "
                 "<file:///data/a.ttl>. Download the document first."
             )
-        for batch in self._reasoner.read(unquote(address.path)):
+        for batch in updates_of_file(self._session, unquote(address.path)):
             if batch.predicate not in ARITIES or (batch.multiplicity < 0).any():
                 raise DataError(f"LOAD <{source}> fails: the file has more than triples and quads.")
             yield from self._texts(batch.args)
@@ -174,15 +159,15 @@ class AssertedFacts:
         """The present triples and quads."""
         return {
             name: self._engine.facts(name)
-            if name in self._reasoner.program.arities
+            if name in self._session.program.arities
             else np.empty((0, ARITIES[name]), np.int32)
             for name in (TRIPLE, QUAD)
         }
 
     def _present_after(self, updates: Sequence[Updates]) -> dict[str, NDArray[np.int32]]:
         found: dict[str, NDArray[np.int32]] = {}
-        frontier = self._reasoner.frontier_of(updates)
-        self._reasoner.rehearse(
+        frontier = frontier_of(updates, self._lateness)
+        self._session.rehearse(
             updates, frontier=frontier, read=lambda: found.update(self._present())
         )
         return found
@@ -191,7 +176,7 @@ class AssertedFacts:
         self, predicate: str, ids: NDArray[np.int32], quads: Iterable[Quad]
     ) -> NDArray[np.int64]:
         """How often facts are asserted, apart from what the program states."""
-        if predicate not in self._reasoner.program.arities:
+        if predicate not in self._session.program.arities:
             return np.zeros(len(ids), np.int64)
         asserted = self._engine.asserted(predicate, ids)
         if not self._stated:
@@ -211,7 +196,7 @@ class AssertedFacts:
     def _check_predicates(self, edits: Edits) -> None:
         for quad, is_wanted in edits.changed.items():
             predicate = _predicate(quad)
-            if is_wanted and predicate not in self._reasoner.program.arities:
+            if is_wanted and predicate not in self._session.program.arities:
                 raise DataError(
                     f"The update inserts {'quads' if predicate == QUAD else 'triples'}, and the "
                     f"program has no predicate '{predicate}'. Add `@input "
@@ -221,14 +206,14 @@ class AssertedFacts:
     def _ids(self, quads: Iterable[Quad], predicate: str) -> NDArray[np.int32]:
         """The ids of those quads that are facts of a predicate, int32 of shape (n, arity)."""
         terms = [term for quad in quads if _predicate(quad) == predicate for term in quad]
-        return self._reasoner.dictionary.encode(column(terms)).reshape(-1, ARITIES[predicate])
+        return self._session.dictionary.encode(column(terms)).reshape(-1, ARITIES[predicate])
 
     def _texts(self, ids: NDArray[np.int32]) -> Iterator[Quad]:
-        texts = self._reasoner.dictionary.decode(ids).to_pylist()
+        texts = self._session.dictionary.decode(ids).to_pylist()
         return zip(*[iter(texts)] * ids.shape[1], strict=True)
 
     def _copied(self, present: dict[str, NDArray[np.int32]]) -> FactsOfEpoch:
-        return facts_of_arrays(self._reasoner.dictionary, present[TRIPLE], present[QUAD])
+        return facts_of_arrays(self._session.dictionary, present[TRIPLE], present[QUAD])
 
 
 def _predicate(quad: Quad) -> str:

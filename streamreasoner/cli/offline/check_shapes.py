@@ -80,7 +80,7 @@ def check_shapes(
     from streamreasoner.cli.offline.violations import VIOLATED
 
     reasoner = Reasoner(checked)
-    load_files(reasoner, data, reading(read_as, header=header, base=base))
+    load_files(reasoner.session, data, reading(read_as, header=header, base=base))
     if _print_report(reasoner, format_):
         raise typer.Exit(VIOLATED)
 
@@ -101,7 +101,7 @@ def _print_report(reasoner: Reasoner, format_: ReportFormat) -> bool:
     from streamreasoner.cli.offline.violations import print_violations
 
     if format_ is ReportFormat.TEXT:
-        return print_violations(reasoner) > 0
+        return print_violations(reasoner.session) > 0
     report = reasoner.validate()
     if format_ is ReportFormat.TURTLE:
         print(report.graph.serialize(format="turtle"), end="")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.engine.session import Session
     from streamreasoner.io.formats.reading.format import Format
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.rdf.dictionary import TermDictionary
@@ -39,12 +39,12 @@ _BLANK, _END = map(scalar, (" ", ".\n"))
 
 
 def write_closure(
-    reasoner: Reasoner, directory: Path, predicates: Iterable[str], *, trace: bool, header: bool
+    session: Session, directory: Path, predicates: Iterable[str], *, trace: bool, header: bool
 ) -> int:
     """Write the facts of predicates to a directory; returns how many are not RDF.
 
     Args:
-        reasoner: Has the facts.
+        session: Has the facts.
         directory: Gets triple.nt, quad.nq, and a .csv for each other predicate; generalized RDF
             goes to files named `GENERALIZED`.
         predicates: Whose facts are written.
@@ -58,17 +58,17 @@ def write_closure(
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for predicate in predicates:
-            facts = reasoner.engine.facts(predicate)
+            facts = session.engine.facts(predicate)
             if predicate in _LINES:
-                generalized += _write_lines(directory, predicate, facts, reasoner.dictionary)
+                generalized += _write_lines(directory, predicate, facts, session.dictionary)
             else:
                 with _complete(directory / f"{predicate}.csv") as path:
-                    _write_rows(path, facts, reasoner.dictionary, header=header)
+                    _write_rows(path, facts, session.dictionary, header=header)
             if trace:
-                rows = reasoner.engine.trace(predicate)
+                rows = session.engine.trace(predicate)
                 numbers = [pa.array(rows.iteration), pa.array(rows.multiplicity)]
                 with _complete(directory / f"{predicate}.trace.csv") as path:
-                    _write_rows(path, rows.args, reasoner.dictionary, numbers, header=header)
+                    _write_rows(path, rows.args, session.dictionary, numbers, header=header)
     except OSError as error:
         raise DataError(f"{directory}: cannot be written: {error.strerror}.") from None
     return generalized
@@ -100,7 +100,7 @@ def printed(program: CheckedProgram, *, hidden: bool) -> list[str]:
 
 
 def print_closure(
-    reasoner: Reasoner,
+    session: Session,
     predicates: Sequence[str],
     format_: Format,
     stream: BinaryIO,
@@ -109,7 +109,7 @@ def print_closure(
     """Print the facts in a format, sorted; returns how many are not printed, as they are not RDF.
 
     Args:
-        reasoner: Has the facts.
+        session: Has the facts.
         predicates: Whose facts are printed.
         format_: The format.
         stream: Gets the text.
@@ -121,11 +121,11 @@ def print_closure(
     def blocks() -> Iterator[list[bytes]]:
         nonlocal generalized
         for predicate in predicates:
-            facts = in_order(reasoner.engine.facts(predicate), reasoner.dictionary)
+            facts = in_order(session.engine.facts(predicate), session.dictionary)
             if syntax is not None and predicate == QUAD:
                 facts = _by_graph(facts)
             for start in range(0, len(facts), _CHUNK):
-                columns = _columns(facts[start : start + _CHUNK], reasoner.dictionary)
+                columns = _columns(facts[start : start + _CHUNK], session.dictionary)
                 ones = np.ones(len(facts[start : start + _CHUNK]), dtype=np.int64)
                 said = writer.said(predicate, columns, len(ones))
                 generalized += len(said) - int(said.sum())

@@ -87,7 +87,7 @@ def explain(
     text = sys.stdin.read() if fact == "-" else fact
     goal = read_fact(fact_of_message(text), program, more)  # before the files are read
     reasoner = Reasoner(program)
-    load_files(reasoner, facts, reading(read_as, header=header, base=base))
+    load_files(reasoner.session, facts, reading(read_as, header=header, base=base))
     terms = map(from_ntriples, goal.arguments)
     limits = Limits(depth, size, matches)
     explanation = reasoner.explain(

@@ -60,5 +60,5 @@ def _loaded(checked: CheckedProgram, data: Iterable[Path], how: Reading) -> Cost
     from streamreasoner.cli.files import load_files
 
     reasoner = Reasoner(checked)
-    load_files(reasoner, data, how)
-    return reasoner.engine.cost_model()
+    load_files(reasoner.session, data, how)
+    return reasoner.session.engine.cost_model()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.engine.session import Session
     from streamreasoner.engine.updates import Updates
     from streamreasoner.io.files.documents import Reading
     from streamreasoner.program.checked import CheckedProgram
@@ -102,26 +102,25 @@ def materialize(
     if written is not None:
         check_printable(printed(program, hidden=hidden), of_name(written))
     reasoner = Reasoner(program)
+    session = reasoner.session
     start = time.perf_counter()
     with _progress(console) as progress:
         # Reading and deriving are one epoch: the engine consumes the iterator.
-        blocks = _read(reasoner, facts, progress, how)
-        with reasoner.ahead(blocks) as updates:
-            reasoner.take(updates, report=False)
+        session.load(_read(session, facts, progress, how), report=False)
     seconds = time.perf_counter() - start
-    tell_imported(reasoner)
+    tell_imported(session)
     generalized = 0
     if output is not None:
         with console.status(f"Writing {output}"):
             names = program.arities if hidden else program.visible
-            generalized = write_closure(reasoner, output, names, trace=trace, header=header)
+            generalized = write_closure(session, output, names, trace=trace, header=header)
     unprinted, shown = 0, printed(program, hidden=hidden)
     if written is not None:
         prefixes = _prefixes(program, facts)
-        unprinted = print_closure(reasoner, shown, of_name(written), sys.stdout.buffer, prefixes)
+        unprinted = print_closure(session, shown, of_name(written), sys.stdout.buffer, prefixes)
         sys.stdout.flush()
     elif print_facts:
-        _print(reasoner, shown, facts)
+        _print(session, shown, facts)
     report = sys.stderr if print_facts or written is not None else sys.stdout
     size = reasoner.size(hidden=hidden)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -142,7 +141,7 @@ def materialize(
             " not printed; --format json prints them.",
             file=report,
         )
-    if print_violations(reasoner):
+    if print_violations(session):
         raise typer.Exit(VIOLATED)
 
 
@@ -159,14 +158,14 @@ def _progress(console: Console) -> Progress:
     )
 
 
-def _print(reasoner: Reasoner, predicates: list[str], paths: list[Path]) -> None:
+def _print(session: Session, predicates: list[str], paths: list[Path]) -> None:
     from streamreasoner.query.facts import decode_facts, in_order
     from streamreasoner.shell.output import FactPrinter
 
-    printer = FactPrinter(_prefixes(reasoner.program, paths))
+    printer = FactPrinter(_prefixes(session.program, paths))
     for predicate in predicates:
-        args = in_order(reasoner.engine.facts(predicate), reasoner.dictionary)
-        for fact in decode_facts(predicate, args, reasoner.dictionary):
+        args = in_order(session.engine.facts(predicate), session.dictionary)
+        for fact in decode_facts(predicate, args, session.dictionary):
             print(f"{printer.text(fact)} .")
 
 
@@ -179,14 +178,16 @@ def _prefixes(program: CheckedProgram, paths: list[Path]) -> dict[str, str]:
 
 
 def _read(
-    reasoner: Reasoner, paths: list[Path], progress: Progress, how: Reading
+    session: Session, paths: list[Path], progress: Progress, how: Reading
 ) -> Iterator[Updates]:
+    from streamreasoner.api.files import updates_of_file
+
     # Files have no times: what expires is present as of now.
     now = time.time_ns() // 1_000_000
     task = progress.add_task("Reading", total=None)
     for path in paths:
         progress.update(task, description=f"Reading {path.name}")
-        for updates in reasoner.read(path, how, ts=now):
+        for updates in updates_of_file(session, path, how, ts=now):
             progress.advance(task, len(updates.args))
             yield updates
     progress.update(task, description="Deriving from")

@@ -123,6 +123,7 @@ def _of_files(
     text: str, file: Path, how: Reading, program: CheckedProgram, facts: list[Path]
 ) -> tuple[Answer, Mapping[str, str]]:
     """The answer, and the prefixes of the program."""
+    from streamreasoner.api.asking.epoch import EpochFacts
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.cli.files import load_files
     from streamreasoner.explain.fact import prefixes
@@ -132,8 +133,8 @@ def _of_files(
     base = how.base or ""
     parse_query(text, str(file), base)  # before the files are read
     reasoner = Reasoner(program)
-    load_files(reasoner, facts, how)
-    answer = evaluate(text, reasoner.facts_of_epoch(), source=str(file), base=base)
+    load_files(reasoner.session, facts, how)
+    answer = evaluate(text, EpochFacts(reasoner.session).facts(), source=str(file), base=base)
     return answer, prefixes(reasoner.program)
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from streamreasoner.counts import counted
 
 if TYPE_CHECKING:
-    from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.engine.session import Session
 
 VIOLATED = 3
 """Exit code of a command that found violations."""
 
 
-def print_violations(reasoner: Reasoner) -> int:
+def print_violations(session: Session) -> int:
     """Print each present violation like a diagnostic, and their number if there are any.
 
     Returns:
@@ -23,10 +23,10 @@ def print_violations(reasoner: Reasoner) -> int:
     from streamreasoner.query.facts import decode_facts, in_order
 
     count = violated = 0
-    for name, constraint in reasoner.program.constraints.items():
+    for name, constraint in session.program.constraints.items():
         span = constraint.span
-        args = in_order(reasoner.engine.facts(name), reasoner.dictionary)
-        for fact in decode_facts(name, args, reasoner.dictionary):
+        args = in_order(session.engine.facts(name), session.dictionary)
+        for fact in decode_facts(name, args, session.dictionary):
             text = constraint.message(fact.arguments)
             print(f"{span.source}:{span.line}:{span.column}: {text}", file=sys.stderr)
             if constraint.template is not None:

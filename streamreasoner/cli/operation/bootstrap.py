@@ -64,12 +64,12 @@ def bootstrap(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from streamreasoner import app
     from streamreasoner.cli.files import tell_skipped
     from streamreasoner.config import load
     from streamreasoner.io.files.documents import AS_NAMED
     from streamreasoner.pipeline.bootstrap.record import Request
     from streamreasoner.pipeline.bootstrap.sources import identify
+    from streamreasoner.service import first_load
 
     loaded = load(config)
     tell_skipped(sources, AS_NAMED)
@@ -91,7 +91,7 @@ def bootstrap(
         def report(begun: Bootstrap, epochs: int) -> None:
             progress.update(task, total=begun.epochs, completed=epochs)
 
-        done = app.bootstrap(loaded, request, _wanted(starting), report)
+        done = first_load.bootstrap(loaded, request, _wanted(starting), report)
     print(
         f"Loaded {counted(done.facts, 'fact')} in {counted(done.epochs, 'epoch')}"
         f"{'' if publish else ', of which nothing is published'}. Go on with: streamreasoner run"

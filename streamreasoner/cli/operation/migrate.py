@@ -10,8 +10,8 @@ from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 def migrate(config: ConfigFile = CONFIG_FILE) -> None:
     """Convert the state of a stopped pipeline to the format of this release."""
     from streamreasoner.config import load
-    from streamreasoner.pipeline.lock import StateLock
     from streamreasoner.state import migrate as migrate_tables
+    from streamreasoner.state.lock import StateLock
     from streamreasoner.state.version import FORMAT
 
     state = load(config).state

@@ -61,7 +61,7 @@ def purge(
     """
     from streamreasoner.config import load
     from streamreasoner.pipeline.bootstrap.record import check_finished
-    from streamreasoner.pipeline.lock import StateLock
+    from streamreasoner.state.lock import StateLock
 
     loaded = load(config)
     remaining = 0

@@ -28,7 +28,7 @@ def rebuild(
     from streamreasoner.config import load
     from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.pipeline.bootstrap.record import check_finished
-    from streamreasoner.pipeline.lock import StateLock
+    from streamreasoner.state.lock import StateLock
     from streamreasoner.state.migrate import adopt_format
     from streamreasoner.state.past.waiting import check_none_waits
 

@@ -163,7 +163,7 @@ def _send(  # noqa: PLR0917 - a change, and how it is sent
     """Send a control message; with *wait_seconds*, wait that long for the outcome."""
     from streamreasoner.io.kafka.topics import produce_one
     from streamreasoner.pipeline.control import write_control
-    from streamreasoner.pipeline.in_effect import why_files_are_refused
+    from streamreasoner.pipeline.rule_changes import why_files_are_refused
 
     topic = config.rules.control_topic
     if topic is None:

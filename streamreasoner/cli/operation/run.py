@@ -11,12 +11,12 @@ def run(config: ConfigFile = CONFIG_FILE) -> None:
 
     keep_freed_memory()
 
-    from streamreasoner import app
     from streamreasoner.cli.logs import configure_logging
     from streamreasoner.config import load
+    from streamreasoner.service import supervise
     from streamreasoner.system.stopping import on_signals
 
     loaded = load(config)
     configure_logging(loaded.log)
     with on_signals() as stop:
-        app.run(loaded, stop)
+        supervise.run(loaded, stop)

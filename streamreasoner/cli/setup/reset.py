@@ -21,7 +21,7 @@ def reset(config: ConfigFile = CONFIG_FILE, *, yes: Yes = False) -> None:
     from streamreasoner.config import load
     from streamreasoner.io.kafka import deletion
     from streamreasoner.io.kafka.owners.presence import check_ended
-    from streamreasoner.pipeline.lock import StateLock
+    from streamreasoner.state.lock import StateLock
     from streamreasoner.upkeep.start_over import delete_state
 
     loaded = load(config)

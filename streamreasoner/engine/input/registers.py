@@ -65,6 +65,19 @@ class _Kept:
     due: NDArray[np.int64]
 
 
+def frontier_of(updates: Iterable[Updates], lateness: int) -> int:
+    """The frontier that the times of updates move time to; `NO_FRONTIER` without times.
+
+    Args:
+        updates: The updates of an epoch.
+        lateness: How far the frontier stays behind the greatest time, in milliseconds.
+    """
+    times = [
+        int(each.times.max()) for each in updates if each.times is not None and len(each.times) > 0
+    ]
+    return max(times) - lateness if times else NO_FRONTIER
+
+
 class Registers:
     """The registers of a program; the state of a backend has their times.
 

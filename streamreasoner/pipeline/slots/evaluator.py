@@ -32,15 +32,15 @@ from streamreasoner.plan.lower.lowering import lower
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.engine.session import Session
     from streamreasoner.engine.updates import TraceRows, Updates
     from streamreasoner.io.codec.decode import InputOptions
-    from streamreasoner.pipeline.in_effect import ProgramInEffect
     from streamreasoner.pipeline.observers import PipelineObserver
     from streamreasoner.pipeline.published import Published
     from streamreasoner.pipeline.slots.waiting import Place, Slot, Waiting
     from streamreasoner.pipeline.slots.watermarks import Watermarks
+    from streamreasoner.state.in_effect import ProgramInEffect
     from streamreasoner.state.record import Offsets
 
 BEGINNING = 0
@@ -52,7 +52,7 @@ class SlotEvaluator:
     """Runs batches through codec and engine, slot by slot.
 
     Args:
-        reasoner: The state; it runs `program`.
+        session: The state; it runs `program`.
         program: The program, which does not change.
         options: What messages are, and how long.
         published: What is published, and how.
@@ -64,7 +64,7 @@ class SlotEvaluator:
 
     def __init__(  # noqa: PLR0917 - in the order of use
         self,
-        reasoner: Reasoner,
+        session: Session,
         program: ProgramInEffect,
         options: InputOptions,
         published: Published,
@@ -73,7 +73,7 @@ class SlotEvaluator:
         waiting: Waiting,
         reread: Callable[[Offsets], pa.Table],
     ) -> None:
-        self._reasoner = reasoner
+        self._session = session
         self._program = program
         self._published = published
         self._observer = observer
@@ -82,14 +82,14 @@ class SlotEvaluator:
         self._reread = reread
         checked = program.checked
         self._codec = Codec(
-            reasoner.dictionary,
+            session.dictionary,
             checked.arities,
             options,
             checked.constraints,
             tuple(each.pattern for each in lower(checked).expiries),
             hidden=checked.unlisted,
         )
-        self._violations = Violations(reasoner.engine, checked, observer)
+        self._violations = Violations(session.engine, checked, observer)
 
     def evaluate(
         self, batch: pa.Table, epoch: int, offsets: Offsets, keep_alive: Callable[[], None]
@@ -105,7 +105,7 @@ class SlotEvaluator:
         Raises:
             StreamReasonerError: A slot fails, and its messages are not to blame.
         """
-        watermarks, waiting, engine = self._watermarks, self._waiting, self._reasoner.engine
+        watermarks, waiting, engine = self._watermarks, self._waiting, self._session.engine
         with timed(self._observer, "decode"):
             decoded = self._codec.decode(batch)
             late = watermarks.late
@@ -148,7 +148,7 @@ class SlotEvaluator:
 
     def _next(self) -> int | None:
         """The end of the next slot to evaluate, None if that is not closed yet."""
-        deadline = self._reasoner.engine.next_deadline
+        deadline = self._session.engine.next_deadline
         ends = [
             self._waiting.first,
             None if deadline is None else self._watermarks.end_for(deadline),
@@ -159,7 +159,7 @@ class SlotEvaluator:
     def _moment(self, result: EpochResult, ts: int, number: int) -> Moment:
         """What a slot changes, decoded before the next one."""
         self._observer.epoch_evaluated(result, self._program.checked)
-        program, dictionary = self._program.checked, self._reasoner.dictionary
+        program, dictionary = self._program.checked, self._session.dictionary
         changes = self._published.changes(result, program, program)
         violations = self._violations.of(result, program.constraints, program, dictionary)
         return Moment(
@@ -178,7 +178,7 @@ class SlotEvaluator:
         keep_alive: Callable[[], None],
     ) -> EpochResult:
         """Evaluate one slot; adds the messages that it fails with to `left_out`."""
-        engine = self._reasoner.engine
+        engine = self._session.engine
         try:
             updates: Sequence[Updates] = () if slot is None else slot.updates()
             return engine.apply(epoch, updates, frontier=end, more=True)
@@ -213,7 +213,7 @@ class SlotEvaluator:
 
     def _fails(self, updates: Sequence[Updates], end: int) -> str | None:
         try:
-            self._reasoner.rehearse(updates, frontier=end)
+            self._session.rehearse(updates, frontier=end)
         except Exception as error:
             if is_environmental(error):
                 raise

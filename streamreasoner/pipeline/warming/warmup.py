@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from streamreasoner.api.reasoner import Reasoner, columnar
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.parallel import Threads
+from streamreasoner.backends.store import columnar
+from streamreasoner.engine.session import Session
 from streamreasoner.errors import EngineError
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.lang.ast import TRIPLE
@@ -57,17 +58,17 @@ class _Shared(ColumnarBackend):
 
 
 def _run(program: CheckedProgram, kind: type[ColumnarBackend]) -> None:
-    reasoner = Reasoner(program, recursion_limit=_ITERATIONS, store=columnar(kind=kind))
+    session = Session(program, columnar(kind=kind), recursion_limit=_ITERATIONS)
     options = InputOptions(max_message_bytes=1024, max_term_bytes=1024)
-    codec = Codec(reasoner.dictionary, program.arities, options)
+    codec = Codec(session.dictionary, program.arities, options)
     for epoch, batch in enumerate(_batches()):
-        result = reasoner.engine.apply(epoch, codec.decode(batch).updates)
+        result = session.engine.apply(epoch, codec.decode(batch).updates)
         for changes in result.derived:
-            reasoner.dictionary.decode(changes.args[:, 0])
-    reasoner.dictionary.terms(0, len(reasoner.dictionary))
-    reasoner.engine.statistics()
-    Reasoner(program, recursion_limit=_ITERATIONS).engine.restore(
-        [reasoner.engine.trace(TRIPLE)], before=2
+            session.dictionary.decode(changes.args[:, 0])
+    session.dictionary.terms(0, len(session.dictionary))
+    session.engine.statistics()
+    Session(program, columnar(), recursion_limit=_ITERATIONS).engine.restore(
+        [session.engine.trace(TRIPLE)], before=2
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.query.in_effect import in_effect
+from streamreasoner.query.programs import in_effect
 from streamreasoner.query.replica.snapshot import Snapshot
 from streamreasoner.query.replica.store import FactStore, Shape
 from streamreasoner.query.replica.terms import ReplicaTerms

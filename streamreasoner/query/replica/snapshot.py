@@ -15,7 +15,7 @@ import numpy as np
 from streamreasoner.engine.ports import LAST_ITERATION, Selection
 from streamreasoner.errors import LimitError
 from streamreasoner.lang.ast import Constant, Variable
-from streamreasoner.query.in_effect import in_effect
+from streamreasoner.query.programs import in_effect
 from streamreasoner.query.replica.selection import Trace, selection
 from streamreasoner.query.replica.store import arrow, columns, rows_of
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.query.facts import FactPattern
-    from streamreasoner.query.in_effect import InEffect
+    from streamreasoner.query.programs import InEffect
     from streamreasoner.query.replica.store import FactStore
     from streamreasoner.query.replica.terms import ReplicaTerms
 

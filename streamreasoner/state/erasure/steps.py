@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from streamreasoner.state import restore, rows, schemas
 from streamreasoner.state.delta import datafile, retention
-from streamreasoner.state.prune import prune, without
+from streamreasoner.state.maintenance.prune import prune, without
 from streamreasoner.system import disk
 
 if TYPE_CHECKING:

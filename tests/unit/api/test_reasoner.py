@@ -217,7 +217,7 @@ def test_helpers_of_rules_are_not_shown():
     reasoner = Reasoner.from_rules("@input edge/2 .")
     reasoner.apply([Update("edge", (1, 1))])
     added = reasoner.add_rules(rules)
-    (helper, *others) = [name for name in reasoner.engine._plan.arities if "#" in name]  # noqa: SLF001
+    (helper, *others) = [name for name in reasoner.session.engine._plan.arities if "#" in name]  # noqa: SLF001
 
     assert others
     assert {*added.changes} == {Update("top", (0,)), Update("top", (1,))}
@@ -238,10 +238,10 @@ def test_non_converging_rules_are_named():
         reasoner.apply([Update("n", (1,))])
 
 
-def test_take_advances_the_epoch():
+def test_an_epoch_of_the_session_advances_the_epoch():
     """An epoch of encoded updates advances the epoch number."""
     reasoner = Reasoner.from_rules(PATHS)
-    reasoner.take([])
+    reasoner.session.apply([])
 
     assert reasoner.apply([edge(1, 2)]).epoch == 1
 
@@ -250,9 +250,9 @@ def test_an_epoch_without_a_report_is_the_same():
     """Its changes are not read; the state and the next epoch's changes are as ever."""
     reasoners = [Reasoner.from_rules(PATHS) for _ in range(2)]
     for reasoner, report in zip(reasoners, (True, False), strict=True):
-        ids = reasoner.dictionary.encode(column(["<urn:1>", "<urn:2>", "<urn:3>"])).tolist()
+        ids = reasoner.session.dictionary.encode(column(["<urn:1>", "<urn:2>", "<urn:3>"])).tolist()
         updates = Updates("edge", np.array([ids[:2], ids[1:]], np.int32), np.ones(2, np.int64))
-        result = reasoner.take([updates], report=report)
+        result = reasoner.session.apply([updates], report=report)
         assert [bool([*part]) for part in (result.closure, result.derived, result.trace)] == (
             [report] * 3
         )
@@ -286,8 +286,8 @@ def test_reading_ahead_changes_nothing(tmp_path, monkeypatch, rules):
         monkeypatch.setattr(ahead, "processors", lambda count=count: count)
         reasoner = Reasoner.from_rules(rules)
         diff = reasoner.load(*paths, ts=10)
-        terms = reasoner.dictionary.terms(0, len(reasoner.dictionary)).to_pylist()
-        trace = reasoner.engine.trace("triple")
+        terms = reasoner.session.dictionary.terms(0, len(reasoner.session.dictionary)).to_pylist()
+        trace = reasoner.session.engine.trace("triple")
         rows = np.column_stack([trace.args, trace.iteration, trace.multiplicity])
         found.append((terms, sorted(map(tuple, rows.tolist())), len(diff.changes)))
 

@@ -26,8 +26,8 @@ def test_an_epoch_that_does_not_fit_is_rolled_back(room):
     """With any free space the epoch fits, or fails with StateFullError and changes nothing."""
     driver = Driver(check_text(PATHS))
     driver.apply(edges((1, 2), (2, 3)))
-    before, sizes = driver.trace(), driver.reasoner.engine.statistics()
-    scalars = driver.reasoner.engine._backend._state.scalars  # noqa: SLF001 - no user can do this
+    before, sizes = driver.trace(), driver.session.engine.statistics()
+    scalars = driver.session.engine._backend._state.scalars  # noqa: SLF001 - no user can do this
     capacity = scalars[layout.CAPACITY]
     scalars[layout.CAPACITY] = scalars[layout.TOP] + room
     more = edges((3, 1), (3, 4), (4, 5))
@@ -36,7 +36,7 @@ def test_an_epoch_that_does_not_fit_is_rolled_back(room):
     except StateFullError as error:
         assert "The state is full" in str(error)  # noqa: PT017 - it may also fit
         assert driver.trace() == before
-        assert driver.reasoner.engine.statistics().facts == sizes.facts
+        assert driver.session.engine.statistics().facts == sizes.facts
         scalars[layout.CAPACITY] = capacity
         driver.apply(more)
     fresh = Driver(check_text(PATHS))
@@ -50,7 +50,7 @@ def test_both_outcomes_occur():
     outcomes = set()
     for room in (0, 239):
         driver = Driver(check_text(PATHS))
-        scalars = driver.reasoner.engine._backend._state.scalars  # noqa: SLF001
+        scalars = driver.session.engine._backend._state.scalars  # noqa: SLF001
         scalars[layout.CAPACITY] = scalars[layout.TOP] + room
         try:
             driver.apply(edges((1, 2), (2, 3)))
@@ -65,7 +65,7 @@ def test_both_outcomes_occur():
 def test_a_larger_machine_is_advised_only_where_it_helps(monkeypatch, addressable, larger):
     """Where addresses run out before memory does, a larger machine does not help."""
     driver = Driver(check_text(PATHS))
-    driver.reasoner.engine._backend._state.scalars[layout.CAPACITY] = 100  # noqa: SLF001
+    driver.session.engine._backend._state.scalars[layout.CAPACITY] = 100  # noqa: SLF001
     monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", addressable)
     with pytest.raises(StateFullError, match=r'of 0\.0 MiB that .*backend = "spark"') as full:
         driver.apply(edges(*((x, x + 1) for x in range(20))))
@@ -76,13 +76,13 @@ def test_a_larger_machine_is_advised_only_where_it_helps(monkeypatch, addressabl
 def test_fill_grows_with_the_records():
     """The fill is that of the arena: bytes of records, out of its capacity."""
     driver = Driver(check_text(PATHS))
-    empty = driver.reasoner.engine.statistics().capacity.records
+    empty = driver.session.engine.statistics().capacity.records
     driver.apply(edges(*((x, x + 1) for x in range(20))))
-    fill = driver.reasoner.engine.statistics().capacity.records
+    fill = driver.session.engine.statistics().capacity.records
 
     assert 0 < empty.ratio < fill.ratio < 1
     assert fill.limit == empty.limit == arena.UNIT_BYTES * arena.arena_units()
-    assert fill.used >= 40 * driver.reasoner.engine.statistics().facts
+    assert fill.used >= 40 * driver.session.engine.statistics().facts
 
 
 PRODUCTS = "product(?z) :- number(?x), ?z = ?x * 1000 + 7 ."
@@ -102,7 +102,7 @@ def test_an_epoch_whose_terms_do_not_fit_is_rolled_back(monkeypatch, store, room
     """
     driver = Driver(check_text(PRODUCTS))
     driver.apply(number(1))
-    before, terms = driver.trace(), driver.reasoner.dictionary
+    before, terms = driver.trace(), driver.session.dictionary
     header = terms._header  # noqa: SLF001 - no user can do this
     if store == "text":
         error, way_out = StateFullError, 'Set pipeline.backend = "spark".* a machine with more mem'
@@ -129,7 +129,7 @@ def test_a_nearly_full_store_counts_with_its_own_limit(store):
     """`auto` and the metrics see the store that fills, whichever it is."""
     driver = Driver(check_text(PATHS))
     driver.apply(edges((1, 2), (2, 3)))
-    engine, terms = driver.reasoner.engine, driver.reasoner.dictionary
+    engine, terms = driver.session.engine, driver.session.dictionary
     size, limit = engine.statistics().capacity, Limit(0)
     assert not limit.exceeded(size)
     assert size.bytes == engine.statistics().bytes + terms.nbytes

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from streamreasoner import Reasoner, Update
-from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.engine.session import Store
 from streamreasoner.engine.updates import MAX_MULTIPLICITY
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang import limits

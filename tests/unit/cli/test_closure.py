@@ -34,7 +34,7 @@ def test_files_have_the_facts_of_the_reasoner(rows, header):
     with TemporaryDirectory() as directory:
         folder = Path(directory) / "new"
         generalized = write_closure(
-            reasoner, folder, reasoner.program.visible, trace=False, header=header
+            reasoner.session, folder, reasoner.program.visible, trace=False, header=header
         )
         again = Reasoner.from_rules(RULES)
         again.load(folder / "t.csv", folder / "p.csv", folder / "on.csv", header=header)
@@ -49,7 +49,7 @@ def test_files_have_the_facts_of_the_reasoner(rows, header):
     for predicate in reasoner.program.arities:
         first, second = (
             decode_facts(predicate, each.engine.facts(predicate), each.dictionary)
-            for each in (reasoner, again)
+            for each in (reasoner.session, again.session)
         )
         assert {*first} == {*second}
 
@@ -65,6 +65,6 @@ def test_an_interrupted_command_leaves_no_incomplete_file(tmp_path, monkeypatch)
     monkeypatch.setattr(closure, "is_rdf", interrupt)
     reasoner.apply([Update("t", tuple(map(from_ntriples, ("<a:s>", "<a:p>", "<a:o>"))))])
     with pytest.raises(KeyboardInterrupt):
-        write_closure(reasoner, tmp_path, ["triple"], trace=False, header=False)
+        write_closure(reasoner.session, tmp_path, ["triple"], trace=False, header=False)
     assert [path.name for path in tmp_path.iterdir()] == ["triple.nt"]
     assert (tmp_path / "triple.nt").read_text() == "before"

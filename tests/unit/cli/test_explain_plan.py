@@ -57,7 +57,7 @@ def test_data_decide_no_plan(rules, tmp_path):
     edges.write_text("".join(f"{i},{i + 1}\n" for i in range(100)), encoding="utf-8")
     reasoner = Reasoner(load_program(rules))
     reasoner.load(edges)
-    model = reasoner.engine.cost_model()
+    model = reasoner.session.engine.cost_model()
 
     assert not model.is_guess
     assert run(rules, "--stage", "anew").stdout.splitlines()[1:] == [*explained(None)]

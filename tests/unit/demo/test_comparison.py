@@ -7,10 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from streamreasoner import Reasoner
+from streamreasoner.backends.store import columnar
 from streamreasoner.demo.ontology import TYPE
 from streamreasoner.demo.university import Change, university
 from streamreasoner.demo.verdict import compare, taken
+from streamreasoner.engine.session import Session
 from streamreasoner.engine.updates import Updates
 from streamreasoner.io.codec.encode import Received
 from streamreasoner.program import load_program
@@ -23,7 +24,7 @@ class Pipeline:
     """A pipeline without Kafka and Spark: an epoch per event, changes kept in lists."""
 
     def __init__(self):
-        self.reasoner = Reasoner(load_program("rho-df"))
+        self.session = Session(load_program("rho-df"), columnar())
         self.given, self.published, self.epochs = [], [], 0
 
     def send(self, value, headers=()):
@@ -39,25 +40,25 @@ class Pipeline:
 
     def evaluate(self, updates):
         """An epoch of updates of one predicate, without messages."""
-        intern = self.reasoner.dictionary.intern
+        intern = self.session.dictionary.intern
         ids = np.array([[intern(term) for term in update.fact] for update in updates], np.int32)
         diffs = np.array([update.diff for update in updates], np.int64)
         taken = [Updates(updates[0].predicate, ids, diffs)]
-        self.publish(self.reasoner.engine.apply(self.epochs, taken))
+        self.publish(self.session.engine.apply(self.epochs, taken))
 
     def add(self, rules):
         """An epoch that adds rules."""
-        self.adopt(with_rules(self.reasoner.program, rules, "guest.dl"))
+        self.adopt(with_rules(self.session.program, rules, "guest.dl"))
 
     def adopt(self, program):
         """An epoch that changes the program."""
-        self.publish(self.reasoner.adopt(program, self.epochs))
+        self.publish(self.session.apply((), program, epoch=self.epochs))
 
     def publish(self, result):
         """Keep the derived changes of an epoch."""
         for changes in result.derived:
             terms = [
-                self.reasoner.dictionary.decode(column).to_pylist() for column in changes.args.T
+                self.session.dictionary.decode(column).to_pylist() for column in changes.args.T
             ]
             self.published += [
                 Change(tuple(fact), diff, self.epochs, changes.predicate)
@@ -68,7 +69,7 @@ class Pipeline:
     @property
     def difference(self):
         """What the comparison says first of the output topic, None if it finds nothing."""
-        output = compare(self.given, self.published, self.reasoner).comparisons[0]
+        output = compare(self.given, self.published, self.session).comparisons[0]
         return next(iter(output.differences), None)
 
 
@@ -83,7 +84,7 @@ def pipeline():
 
 def test_what_was_kept_up_to_date_is_equal(pipeline):
     """Summed output and trace equal those of an evaluation from scratch."""
-    verdict = compare(pipeline.given, pipeline.published, pipeline.reasoner)
+    verdict = compare(pipeline.given, pipeline.published, pipeline.session)
 
     output, trace = verdict.comparisons
     assert verdict.equal
@@ -97,7 +98,7 @@ def test_a_lost_change_is_a_difference(pipeline):
     lost = next(change for change in reversed(pipeline.published) if change.diff > 0)
     pipeline.published.remove(lost)
 
-    verdict = compare(pipeline.given, pipeline.published, pipeline.reasoner)
+    verdict = compare(pipeline.given, pipeline.published, pipeline.session)
 
     output, trace = verdict.comparisons
     assert not verdict.equal
@@ -110,7 +111,7 @@ def test_a_change_published_twice_is_a_difference(pipeline):
     """A surplus change is found and named."""
     pipeline.published.append(pipeline.published[-1])
 
-    verdict = compare(pipeline.given, pipeline.published, pipeline.reasoner)
+    verdict = compare(pipeline.given, pipeline.published, pipeline.session)
 
     assert not verdict.equal
     assert len(verdict.comparisons[0].differences) == 1
@@ -120,7 +121,7 @@ def test_input_that_was_not_taken_is_a_difference(pipeline):
     """The trace of a reasoner that missed an update differs, with fact and iteration."""
     pipeline.send(b'{"s": "<a:x>", "p": "<a:p>", "o": "<a:y>", "diff": 1}')
 
-    verdict = compare(pipeline.given, pipeline.published, pipeline.reasoner)
+    verdict = compare(pipeline.given, pipeline.published, pipeline.session)
 
     assert not verdict.equal
     assert verdict.comparisons[1].differences == (
@@ -130,7 +131,7 @@ def test_input_that_was_not_taken_is_a_difference(pipeline):
 
 def test_only_the_first_differences_are_told(pipeline):
     """However many rows differ, five are shown."""
-    verdict = compare(pipeline.given, [], pipeline.reasoner)
+    verdict = compare(pipeline.given, [], pipeline.session)
 
     assert len(verdict.comparisons[0].differences) == 5
 
@@ -143,7 +144,7 @@ def test_what_guests_send_is_compared(pipeline):
     pipeline.add("@input of/1 .  asked(?x) :- [?x, a, <a:C>], of(?x) .  of(<a:y>) .")
     pipeline.take([Change(("<a:x>",), 1, predicate="of")])
 
-    assert compare(pipeline.given, pipeline.published, pipeline.reasoner).equal
+    assert compare(pipeline.given, pipeline.published, pipeline.session).equal
     answer = pipeline.published.pop()
     assert (answer.predicate, answer.fact, answer.diff) == ("asked", ("<a:x>",), 1)
     assert pipeline.difference == "asked(<a:x>): 0 kept up to date, 1 from scratch"
@@ -156,8 +157,8 @@ def test_facts_that_wait_for_rules_are_not_compared(pipeline):
     pipeline.adopt(load_program("rho-df"))
 
     assert [each.diff for each in pipeline.published if each.predicate == "asked"] == [1, -1]
-    assert compare(pipeline.given, pipeline.published, pipeline.reasoner).equal
-    assert len(pipeline.reasoner.engine.facts("of")) == 1
+    assert compare(pipeline.given, pipeline.published, pipeline.session).equal
+    assert len(pipeline.session.engine.facts("of")) == 1
 
 
 def test_only_messages_that_were_taken_are_compared(pipeline):

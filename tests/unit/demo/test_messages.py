@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamreasoner import Reasoner
+from streamreasoner.backends.store import columnar
 from streamreasoner.demo import producer
 from streamreasoner.demo.stream import background, change
 from streamreasoner.demo.tally import Tally
 from streamreasoner.demo.university import Change, EventKind, university
 from streamreasoner.engine.epoch import EpochResult
+from streamreasoner.engine.session import Session
 from streamreasoner.io.codec.encode import ChangeEncoder, Message
 from streamreasoner.program.checked import check_text
 
@@ -39,7 +40,7 @@ def sent():
     events = takewhile(lambda event: event.kind is EventKind.OPENING, university(SEED, 10))
     opening = sum(len(event.updates) for event in events)
     tally, stop, announced, values = Tally(TOPIC), threading.Event(), [], []
-    tally.pipeline = SimpleNamespace(reasoner=Reasoner(check_text("")))
+    tally.pipeline = SimpleNamespace(session=Session(check_text(""), columnar()))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(producer, "SCHEMA_SECONDS", 0)
         stream = producer.Producer(

@@ -7,10 +7,11 @@ import time
 import numpy as np
 import pytest
 
-from streamreasoner import Reasoner
+from streamreasoner.backends.store import columnar
 from streamreasoner.demo.tally import Tally
 from streamreasoner.demo.university import Change
 from streamreasoner.engine.epoch import EpochResult
+from streamreasoner.engine.session import Session
 from streamreasoner.program.checked import check_text
 
 FACT = ("<a:x>", "<a:p>", "<a:y>")
@@ -22,7 +23,7 @@ EVERYTHING = {"0": [0, 2], "1": [0, 1]}
 class Position:
     """A pipeline without Kafka and Spark, at a position."""
 
-    reasoner = Reasoner(check_text(""))
+    session = Session(check_text(""), columnar())
     position = None
 
 

@@ -35,13 +35,11 @@ def outputs(case):
     """The explanations of some facts of a case, one after the other."""
     driver = Driver(case.checked, store=None)
     driver.run(case.epochs)
-    reasoner = driver.reasoner
+    session = driver.session
     parts = []
     for predicate, args in explained(driver.closure()):
         fact = Fact(predicate, args)
-        explanation = explain(
-            reasoner.program, reasoner.engine, reasoner.dictionary, fact, Limits()
-        )
+        explanation = explain(session.program, session.engine, session.dictionary, fact, Limits())
         parts += [explanation.text(), explanation.json(), explanation.dot()]
     return "\n".join(parts).replace(f"{ROOT}/", "")
 

@@ -27,7 +27,9 @@ def reasoner():
 
 def paths(reasoner):
     """The rules, an index, and the rows of all paths."""
-    store = FactIndex(reasoner.engine, reasoner.dictionary, reasoner.program.arities)
+    store = FactIndex(
+        reasoner.session.engine, reasoner.session.dictionary, reasoner.program.arities
+    )
     return Rules(reasoner.program), store, [*store.present("path", {})]
 
 
@@ -67,7 +69,11 @@ def test_an_explanation_is_of_the_fact_whether_it_is_present_or_not(reasoner):
     """A proof of what is in the state, reasons for what is not."""
     _, _, rows = paths(reasoner)
     terms = {term for row in rows for term in row.arguments}
-    program, engine, dictionary = reasoner.program, reasoner.engine, reasoner.dictionary
+    program, engine, dictionary = (
+        reasoner.program,
+        reasoner.session.engine,
+        reasoner.session.dictionary,
+    )
     for first in [*sorted(terms)[:3], '"unknown"']:
         for second in [*sorted(terms)[:3], '"unknown"']:
             fact = Fact("path", (first, second))

@@ -17,7 +17,7 @@ def started(rules, *facts):
     reasoner = Reasoner.from_rules(rules)
     reasoner.apply([Update(predicate, args) for predicate, *args in map(tuple, facts)])
     program = reasoner.program
-    store = FactIndex(reasoner.engine, reasoner.dictionary, program.arities)
+    store = FactIndex(reasoner.session.engine, reasoner.session.dictionary, program.arities)
     return program.rules[0], store
 
 

@@ -26,7 +26,7 @@ def started():
 def rows(reasoner, selection):
     """Decoded arguments -> (since, until, asserted, total)."""
     facts = [
-        tuple(reasoner.dictionary.decode(args).to_pylist())
+        tuple(reasoner.session.dictionary.decode(args).to_pylist())
         for args in selection.args.astype(np.int32)
     ]
     columns = (selection.since, selection.until, selection.asserted, selection.total)
@@ -46,7 +46,7 @@ def test_a_selection_tells_the_trace_of_its_facts():
             terms = tuple(map(to_ntriples, arguments))
             traced.setdefault(terms, {})[iteration] = multiplicity
         present = {tuple(map(to_ntriples, arguments)) for arguments in reasoner.facts(predicate)}
-        found = rows(reasoner, reasoner.engine.select(predicate, {}))
+        found = rows(reasoner, reasoner.session.engine.select(predicate, {}))
 
         assert found.keys() == traced.keys()
         for fact, (since, until, asserted, total) in found.items():
@@ -61,16 +61,18 @@ def test_a_selection_tells_the_trace_of_its_facts():
 def test_bound_positions_restrict_a_selection():
     """Only facts with the bound terms are selected; if all positions are bound, at most one."""
     reasoner = started()
-    everything = rows(reasoner, reasoner.engine.select("edge", {}))
-    ids = {term: reasoner.dictionary.find(term) for fact in everything for term in fact}
+    everything = rows(reasoner, reasoner.session.engine.select("edge", {}))
+    ids = {term: reasoner.session.dictionary.find(term) for fact in everything for term in fact}
     three = to_ntriples(3)
-    bound = rows(reasoner, reasoner.engine.select("edge", {0: ids[three]}))
+    bound = rows(reasoner, reasoner.session.engine.select("edge", {0: ids[three]}))
     whole = {0: ids[three], 1: ids[to_ntriples(4)], 2: ids[to_ntriples(7)]}
 
     assert bound == {fact: row for fact, row in everything.items() if fact[0] == three}
     assert len(bound) == 2
-    assert len(rows(reasoner, reasoner.engine.select("edge", whole))) == 1
-    assert len(rows(reasoner, reasoner.engine.select("edge", {**whole, 2: ids[three]}))) == 0
+    assert len(rows(reasoner, reasoner.session.engine.select("edge", whole))) == 1
+    assert (
+        len(rows(reasoner, reasoner.session.engine.select("edge", {**whole, 2: ids[three]}))) == 0
+    )
 
 
 def test_presence_is_judged_at_an_iteration():
@@ -81,7 +83,9 @@ def test_presence_is_judged_at_an_iteration():
     def since_and_until(iteration):
         return {
             fact[1]: row[:2]
-            for fact, row in rows(reasoner, reasoner.engine.select("b", {}, iteration)).items()
+            for fact, row in rows(
+                reasoner, reasoner.session.engine.select("b", {}, iteration)
+            ).items()
         }
 
     five, three = to_ntriples(5), to_ntriples(3)
@@ -106,8 +110,8 @@ class CountingState:
 def test_patterns_that_are_asked_for_often_are_read_once():
     """The number of scans does not grow with queries of one shape; results are correct."""
     reasoner = started()
-    state = CountingState(reasoner.engine)
-    store = FactIndex(state, reasoner.dictionary, reasoner.program.arities)
+    state = CountingState(reasoner.session.engine)
+    store = FactIndex(state, reasoner.session.dictionary, reasoner.program.arities)
     terms = [to_ntriples(i) for i in range(12)]
     for positions in ((0,), (0, 1), (1, 2)):
         before = len(state.asked)
@@ -115,11 +119,11 @@ def test_patterns_that_are_asked_for_often_are_read_once():
             for other in terms:
                 known = dict(zip(positions, (one, other), strict=False))
                 found = store.lookup("edge", known)
-                ids = {at: reasoner.dictionary.find(term) for at, term in known.items()}
+                ids = {at: reasoner.session.dictionary.find(term) for at, term in known.items()}
                 if None in ids.values():
                     assert len(found) == 0
                     continue
-                expected = rows(reasoner, reasoner.engine.select("edge", ids))
+                expected = rows(reasoner, reasoner.session.engine.select("edge", ids))
 
                 assert {row.arguments: row[2:] for row in found} == expected
                 assert list(found) == sorted(found)
@@ -131,10 +135,10 @@ def test_patterns_that_are_asked_for_often_are_read_once():
 def test_constants_stay_bound_in_what_is_read_once():
     """Only facts with the atom's constants are read in full."""
     reasoner = started()
-    state = CountingState(reasoner.engine)
-    store = FactIndex(state, reasoner.dictionary, reasoner.program.arities)
+    state = CountingState(reasoner.session.engine)
+    store = FactIndex(state, reasoner.session.dictionary, reasoner.program.arities)
     one = to_ntriples(1)
     for i in range(10):
         store.lookup("edge", {0: to_ntriples(i), 2: one}, frozenset({2}))
 
-    assert state.asked[-1] == ("edge", {2: reasoner.dictionary.find(one)})
+    assert state.asked[-1] == ("edge", {2: reasoner.session.dictionary.find(one)})

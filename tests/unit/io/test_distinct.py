@@ -64,6 +64,6 @@ def test_a_file_is_a_set(tmp_path, name):
     reasoner = Reasoner.from_rules("[?o, ?p, ?s] :- [?s, ?p, ?o] .")
     for times in (1, 2):
         reasoner.load(path)
-        rows = reasoner.engine.trace("triple")
+        rows = reasoner.session.engine.trace("triple")
         assert rows.multiplicity[rows.iteration == 0].tolist() == [times]
     assert len([*messages_of(path, Sending())]) == 1

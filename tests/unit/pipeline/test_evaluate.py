@@ -10,20 +10,22 @@ import pytest
 from control_builders import APPENDED, control, messages
 from rdflib import URIRef
 
-from streamreasoner.api.reasoner import Reasoner, columnar
+from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
+from streamreasoner.backends.store import columnar
 from streamreasoner.engine.input.registers import NO_FRONTIER
+from streamreasoner.engine.session import Session
 from streamreasoner.errors import EngineError, StateError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.formats.json import write_fact
 from streamreasoner.io.formats.registry import NQUADS, of_name
 from streamreasoner.pipeline.evaluator import Evaluator
-from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.observers import Observers, PipelineObserver
 from streamreasoner.pipeline.published import Published
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state import Tables
+from streamreasoner.state.in_effect import ProgramInEffect, stored_text
 from streamreasoner.state.record import EpochRecord
 from streamreasoner.state.restore import asserted
 
@@ -55,19 +57,20 @@ class Process:
         dictionary = Dictionary()
         tables.restore_terms(dictionary)
         self.tables = tables
-        self.reasoner = Reasoner(
+        self.session = Session(
             in_effect.checked,
+            columnar(dictionary),
             recursion_limit=limit,
-            store=columnar(dictionary),
             known=in_effect.known,
             known_constraints=in_effect.constraints,
         )
         frontier = tables.record(before - 1).frontier if before else None
-        self.reasoner.engine.restore(
+        self.reasoner = Reasoner.of_session(self.session)
+        self.session.engine.restore(
             tables.restore(before), before, NO_FRONTIER if frontier is None else frontier
         )
         self.evaluator = Evaluator(
-            self.reasoner, in_effect, "control", OPTIONS, published, observer or Observers()
+            self.session, in_effect, "control", OPTIONS, published, observer or Observers()
         )
 
     def evaluate(self, epoch, updates=(), changes=()):
@@ -77,7 +80,7 @@ class Process:
     def run(self, epoch, updates=(), changes=()):
         """Evaluate one epoch, with durable step 1."""
         evaluated = self.evaluate(epoch, updates, changes)
-        terms = self.reasoner.dictionary
+        terms = self.reasoner.session.dictionary
         self.tables.commit(
             EpochRecord(
                 epoch,
@@ -358,8 +361,8 @@ def test_a_restart_anywhere_changes_nothing(tmp_path, stop):
         assert [epoch for epoch, _ in tables.programs] == [-1, 0, 2, 4, 6]
     reasoner = again.reasoner
     assert reasoner.program.hash == last.program.hash
-    size = len(last.dictionary)
-    assert reasoner.dictionary.terms(0, size).equals(last.dictionary.terms(0, size))
+    size = len(last.session.dictionary)
+    assert reasoner.session.dictionary.terms(0, size).equals(last.session.dictionary.terms(0, size))
     for predicate in last.program.arities:
         assert set(reasoner.trace(predicate)) == set(last.trace(predicate))
 
@@ -383,9 +386,9 @@ def test_the_sum_of_all_changes_is_the_program_from_scratch(tmp_path):
     )
     for predicate in predicates:
         assert set(fresh.facts(predicate)) == set(reasoner.facts(predicate))
-        rows = fresh.engine.facts(predicate)
+        rows = fresh.session.engine.facts(predicate)
         assert {args for (name, args), total in sums.items() if total and name == predicate} == {
-            tuple(fresh.dictionary.decode(row).to_pylist()) for row in rows
+            tuple(fresh.session.dictionary.decode(row).to_pylist()) for row in rows
         }
 
 
@@ -428,7 +431,7 @@ def test_a_tick_lets_facts_expire(tmp_path):
     assert (results.last.expired, results.last.late) == (1, 0)
     late = running.run(3, [seen(C, -60_000)])
     assert (changed(late), results.last.late) == (set(), 1)
-    assert len(running.reasoner.engine.trace("seen").args) == 0
+    assert len(running.reasoner.session.engine.trace("seen").args) == 0
 
 
 def test_a_time_from_the_future_moves_the_frontier_a_little(tmp_path):
@@ -452,7 +455,7 @@ def test_expiry_is_replayed_as_it_was(tmp_path, before):
     batches = [[seen(A, 0)], [seen(C, 5_000)], [seen(C, 12_000, -1)], [seen(C, 40_000)]]
     expected = [changed(first.run(epoch, batch)) for epoch, batch in enumerate(batches)]
     assert expected[2:] == [{("occupied", (B,), -1)}, {("occupied", (B,), 1)}]
-    traces = {name: first.reasoner.engine.trace(name) for name in ("seen", "asserted@seen")}
+    traces = {name: first.reasoner.session.engine.trace(name) for name in ("seen", "asserted@seen")}
 
     tables = open_state(tmp_path, PRESENCE)
     again = Process(tables, before)
@@ -462,7 +465,8 @@ def test_expiry_is_replayed_as_it_was(tmp_path, before):
         assert evaluated.frontier == tables.record(epoch).frontier
     for name, trace in traces.items():
         assert (
-            again.reasoner.engine.trace(name).multiplicity.tolist() == trace.multiplicity.tolist()
+            again.reasoner.session.engine.trace(name).multiplicity.tolist()
+            == trace.multiplicity.tolist()
         )
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.io.spark.watchdog import EXIT_CODE
-from streamreasoner.pipeline.lock import StateLock
+from streamreasoner.state.lock import StateLock
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -42,7 +42,7 @@ def test_a_killed_holder_leaves_no_lock(tmp_path):
     code = f"""
         import subprocess, sys, time
         from pathlib import Path
-        from streamreasoner.pipeline.lock import StateLock
+        from streamreasoner.state.lock import StateLock
         lock = StateLock(Path({str(tmp_path)!r}))
         child = subprocess.Popen(["sleep", "600"], pass_fds=[lock.descriptor])
         print(child.pid, flush=True)

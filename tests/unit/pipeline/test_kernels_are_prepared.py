@@ -18,12 +18,13 @@ import pytest
 
 import streamreasoner
 from streamreasoner import Reasoner, Update
-from streamreasoner.api.reasoner import columnar
 from streamreasoner.backends.columnar import backend, intersections, parallel
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.kernels.joining import derive
+from streamreasoner.backends.store import columnar
 from streamreasoner.engine import cost_model, recomputation
 from streamreasoner.engine.ports import Effort
+from streamreasoner.engine.session import Session
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.io.codec.decode import Codec, InputOptions
@@ -162,17 +163,18 @@ def run_epochs(kind):
     with pytest.raises(MultiplicityOverflowError):
         reasoner.change_program(check_text(without))
     read = pa.array([1] * 3000).to_numpy(zero_copy_only=True)
-    ids = reasoner.dictionary.encode(pa.array([f'"{n}"' for n in range(6000)]))
-    reasoner.take([Updates("e", ids.reshape(-1, 2), read)])
-    reasoner.take([Updates("e", ids[:2].reshape(1, 2), np.ones(1, np.int64), iteration=1)])
-    reasoner.dictionary.is_iri(ids)
+    ids = reasoner.session.dictionary.encode(pa.array([f'"{n}"' for n in range(6000)]))
+    reasoner.session.apply([Updates("e", ids.reshape(-1, 2), read)])
+    reasoner.session.apply([Updates("e", ids[:2].reshape(1, 2), np.ones(1, np.int64), iteration=1)])
+    reasoner.session.dictionary.is_iri(ids)
     reasoner.explain("leaf", 1)
     reasoner.explain("path", 0, 5)
     reasoner.explain("path", 5, 0)
-    reasoner.engine.asserted("e", reasoner.engine.facts("e"))
-    reasoner.engine.rehearse(())
-    rows = [reasoner.engine.trace(predicate) for predicate in program.arities]
-    Reasoner(program, store=columnar(reasoner.dictionary, kind)).engine.restore(rows, before=9)
+    reasoner.session.engine.asserted("e", reasoner.session.engine.facts("e"))
+    reasoner.session.engine.rehearse(())
+    rows = [reasoner.session.engine.trace(predicate) for predicate in program.arities]
+    again = Session(program, columnar(reasoner.session.dictionary, kind))
+    again.engine.restore(rows, before=9)
 
 
 def run_file(folder):
@@ -185,7 +187,8 @@ def run_file(folder):
 def run_messages():
     """Messages in JSON and in lines, with keys and without."""
     sources = InputSources(("in",), ("one",))
-    reasoner = Reasoner(check_text("q(?s) :- [?s, _, _] ."), sources=sources)
+    program = check_text("q(?s) :- [?s, _, _] .")
+    reasoner = Reasoner.of_session(Session(program, columnar(), sources=sources))
     for format_, value in (
         ("json", b'{"s":"<a:x>","p":"<a:y>","o":"\\"\\\\u0041 1\\"","diff":1}'),
         ("nquads", b"<a:x> <a:y> <a:z> .\n<a:x> <a:y> <a:w> ."),
@@ -200,12 +203,12 @@ def run_messages():
                 "headers": pa.nulls(2),
             }
         )
-        codec = Codec(reasoner.dictionary, reasoner.program.arities, options)
-        reasoner.take(codec.decode(batch).updates)
-    terms = reasoner.dictionary.encode(pa.array(["<a:k>", "<a:x>", "<a:y>", "<a:z>"]))
+        codec = Codec(reasoner.session.dictionary, reasoner.program.arities, options)
+        reasoner.session.apply(codec.decode(batch).updates)
+    terms = reasoner.session.dictionary.encode(pa.array(["<a:k>", "<a:x>", "<a:y>", "<a:z>"]))
     for _ in range(2):
         parts = (keys_of("one"), terms[:1]), (latest_of("one", "triple"), terms)
-        reasoner.take(
+        reasoner.session.apply(
             Updates(name, ids.reshape(1, -1), np.ones(1, np.int64), None, "one", np.arange(1))
             for name, ids in parts
         )

@@ -22,10 +22,10 @@ from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.failing.last_resort import LastResort, is_environmental
-from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.observers import Observers
 from streamreasoner.pipeline.published import Published
 from streamreasoner.program import check_text
+from streamreasoner.state.in_effect import ProgramInEffect, stored_text
 
 LIMIT = 50
 RULES = """
@@ -82,7 +82,7 @@ class Process:
         text = stored_text(program)
         self.reasoner = Reasoner(program, recursion_limit=LIMIT)
         self.evaluator = Mortal(
-            self.reasoner,
+            self.reasoner.session,
             ProgramInEffect(program, text, text.arities, 8),
             "control",
             InputOptions(max_message_bytes=10_000, max_term_bytes=10_000),
@@ -166,7 +166,7 @@ def test_the_verdict_holds_for_a_replay(tmp_path):
     assert first.path.exists()
     for stored in (False, True):
         again = Process(tmp_path, replayed=True, stored=stored)
-        again.reasoner.engine._recursion_limit = 1000  # noqa: SLF001 - another configuration
+        again.reasoner.session.engine._recursion_limit = 1000  # noqa: SLF001 - another configuration
         assert letters(again.run([1, LIMIT + 9, 2])) == want
         assert again.evaluator.rehearsals == 0
         assert again.facts() == first.facts() == {1, 2}
@@ -267,7 +267,7 @@ def test_the_environment_is_not_a_message(tmp_path, error):
 def test_a_full_state_is_not_a_message(tmp_path):
     """Kernels that run out of memory count as environment."""
     process = Process(tmp_path)
-    scalars = process.reasoner.engine._backend._state.scalars  # noqa: SLF001 - no user can do this
+    scalars = process.reasoner.session.engine._backend._state.scalars  # noqa: SLF001 - no user can do this
     scalars[layout.CAPACITY] = scalars[layout.TOP]
     with pytest.raises(StateFullError):
         process.run([1])

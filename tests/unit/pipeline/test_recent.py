@@ -78,12 +78,12 @@ def evaluated(profile, epoch, reasoner, updates=()):
     """One batch of updates of edges, in the namespace of examples."""
     profile.batch_started(epoch, len(updates))
     ids = [
-        [reasoner.dictionary.intern(f"<http://example.org/{node[3:]}>") for node in pair]
+        [reasoner.session.dictionary.intern(f"<http://example.org/{node[3:]}>") for node in pair]
         for pair in updates
     ]
     args = np.array(ids, np.int32).reshape(-1, 2)
     rows = [Updates("edge", args, np.ones(len(args), np.int64))]
-    profile.epoch_evaluated(reasoner.take(rows), reasoner.program)
+    profile.epoch_evaluated(reasoner.session.apply(rows), reasoner.program)
     profile.batch_finished(epoch, 0.125)
     return epochs(profile)[-1]
 
@@ -113,7 +113,7 @@ def test_rules_that_go_count_in_the_epoch_that_removes_them():
     evaluated(profile, 0, running, EDGES)
     profile.batch_started(1, 1)
     after = check_text("@input b/1 .\n\n\na(?x) :- edge(?x, _) .", "rules.dl")
-    profile.epoch_evaluated(running.adopt(after, 1), after)
+    profile.epoch_evaluated(running.session.apply((), after, epoch=1), after)
     profile.batch_finished(1, 0.125)
     [gone] = epochs(profile)[-1]["rules"]
     assert (gone["rule"], gone["firings"]) == ("rules.dl:2", 2)

@@ -9,7 +9,6 @@ import pytest
 
 from streamreasoner.errors import StateError
 from streamreasoner.io.spark.offsets import Checkpoint
-from streamreasoner.pipeline.in_effect import stored_text
 from streamreasoner.pipeline.recovery import (
     Resume,
     check,
@@ -20,6 +19,7 @@ from streamreasoner.pipeline.recovery import (
 )
 from streamreasoner.program import check_text
 from streamreasoner.program.text import ProgramText
+from streamreasoner.state.in_effect import stored_text
 from streamreasoner.state.record import EpochRecord
 from streamreasoner.state.version import FORMAT, SEMANTICS
 

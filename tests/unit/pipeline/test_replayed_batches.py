@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from storage_builders import APP, restored
 
-from streamreasoner.api.reasoner import Reasoner, columnar
+from streamreasoner.backends.store import columnar
+from streamreasoner.engine.session import Session
 from streamreasoner.errors import BrokerError, BrokerUnavailableError, StateError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
@@ -23,7 +24,6 @@ from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import EpochRunner, Parts
 from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.failing.last_resort import LastResort
-from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.observers import Observers
 from streamreasoner.pipeline.pressure import outage
 from streamreasoner.pipeline.pressure.outage import Outage
@@ -31,6 +31,7 @@ from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.recovery import resume
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.state.in_effect import ProgramInEffect, stored_text
 from streamreasoner.state.tables import Tables
 
 PROGRAM = check_text("path(?x, ?y) :- edge(?x, ?y) .")
@@ -94,12 +95,12 @@ class Process:
         point = resume(topics.marker, self.tables, Checkpoint.read(plan))
         dictionary = Dictionary()
         self.tables.restore_terms(dictionary)
-        reasoner = Reasoner(PROGRAM, store=columnar(dictionary))
+        session = Session(PROGRAM, columnar(dictionary))
         if point.before:
-            reasoner.engine.restore(self.tables.restore(point.before), before=point.before)
+            session.engine.restore(self.tables.restore(point.before), before=point.before)
         in_effect = ProgramInEffect(PROGRAM, TEXT, TEXT.arities, 8)
         evaluator = Evaluator(
-            reasoner, in_effect, None, OPTIONS, published=Published(), observer=Observers()
+            session, in_effect, None, OPTIONS, published=Published(), observer=Observers()
         )
         resort = LastResort(
             evaluator, AttemptsFile(directory / "attempts"), None, self.tables.has_begun

@@ -18,9 +18,9 @@ from streamreasoner.state.delta.table import Identity, Table
 from streamreasoner.state.erasure.request import Request, used_ids
 from streamreasoner.state.erasure.steps import erase
 from streamreasoner.state.erasure.stopped import StoppedState
+from streamreasoner.state.maintenance.prune import prune_closed
 from streamreasoner.state.past.epochs import Past
 from streamreasoner.state.past.waiting import check_none_waits
-from streamreasoner.state.prune import prune_closed
 
 COUNT = check_text(
     "@input edge/2 .\nn(?y) :- edge(_, ?y) .\nn(?m) :- n(?k), ?k < 200, ?m = ?k + 1 ."
@@ -139,7 +139,7 @@ def test_a_failure_that_no_message_causes_ends_the_process(tmp_path, monkeypatch
     """The slot fails without its messages too."""
     stream = Stream(tmp_path, EDGES, {BAG: [sent(0, B), clock(9)]})
     stream.read({BAG: 0})
-    engine = stream.process.reasoner.engine
+    engine = stream.process.reasoner.session.engine
 
     def fail(*_, **__):
         raise MultiplicityOverflowError("edge", (A, B))

@@ -28,7 +28,7 @@ def test_a_program_is_run_and_nothing_stays(name, tmp_path, monkeypatch):
     monkeypatch.setattr(Threads, "allowed", lambda: True)
     program, called = check_text(PROGRAMS[name]), set()
     reasoner = Reasoner(program)
-    terms, before = len(reasoner.dictionary), sys.getprofile()
+    terms, before = len(reasoner.session.dictionary), sys.getprofile()
     sys.setprofile(lambda frame, *_: called.add(frame.f_code))
     try:
         prepare(program)
@@ -38,5 +38,5 @@ def test_a_program_is_run_and_nothing_stays(name, tmp_path, monkeypatch):
     assert (strings.before.__code__ in called) == ("strbefore" in program.program.text)
     assert {Threads.add.__code__, Threads.derive.__code__} <= called
     assert [*tmp_path.iterdir()] == []
-    assert reasoner.engine.statistics().facts == 0
-    assert len(reasoner.dictionary) == terms
+    assert reasoner.session.engine.statistics().facts == 0
+    assert len(reasoner.session.dictionary) == terms

@@ -59,9 +59,9 @@ def test_what_is_printed_is_what_runs(scenario):
     """The backend has compiled the plans that are printed, whatever facts there are."""
     driver = Driver(scenario.checked)
     driver.run(scenario.epochs)
-    intern = driver.reasoner.dictionary.intern
+    intern = driver.session.dictionary.intern
     compiled = compile_program(lower(scenario.checked), Numbering(), intern)
-    state = driver.reasoner.engine._backend._state  # noqa: SLF001 - nothing else shows it
+    state = driver.session.engine._backend._state  # noqa: SLF001 - nothing else shows it
 
     for number in (layout.PLANS, layout.STEPS, layout.OPERANDS):
         assert (state.column(number) == compiled.columns[number]).all()

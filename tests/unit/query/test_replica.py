@@ -38,14 +38,14 @@ def present(snapshot):
 def check_selections(snapshot, reasoner):
     """What a proof would ask is answered as the engine answers it."""
     for predicate, arity in snapshot.program.checked.arities.items():
-        everything = reasoner.engine.select(predicate, {})
+        everything = reasoner.session.engine.select(predicate, {})
         last = int(everything.since.max(initial=0))
         bound = [{}, *({0: int(each)} for each in np.unique(everything.args[:, :1]))]
         if arity:
             bound += [dict(enumerate(map(int, row))) for row in everything.args[:3]]
         for known in bound:
             for iteration in {0, 1, last, (1 << 31) - 1}:
-                expected = rows(reasoner.engine.select(predicate, known, iteration))
+                expected = rows(reasoner.session.engine.select(predicate, known, iteration))
                 assert rows(snapshot.select(predicate, known, iteration)) == expected
 
 

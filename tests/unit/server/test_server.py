@@ -26,7 +26,7 @@ from streamreasoner.server.listening import listen
 from streamreasoner.server.web import following
 from streamreasoner.server.web.negotiation import preferred
 from streamreasoner.server.web.routes import changes
-from streamreasoner.state.prune import prune
+from streamreasoner.state.maintenance.prune import prune
 
 EX = "<http://example.org/{}>".format
 RULES = """@prefix ex: <http://example.org/> .

@@ -112,7 +112,7 @@ def test_nothing_of_the_facts_is_left_and_the_others_are(stored):
 def test_the_pipeline_goes_on(stored, tmp_path):
     """What comes later, an erased term and a placeholder too, has the facts of an evaluation."""
     purge(stored, Request(terms=(EX("anna"),)))
-    identifier = stored.reasoner.dictionary.find(EX("anna"))
+    identifier = stored.reasoner.session.dictionary.find(EX("anna"))
     later = [
         ("triple", (EX("anna"), EX("knows"), EX("annabel")), 1),
         ("triple", (PLACEHOLDER.format(identifier), EX("paid"), NUMBER(99)), 1),
@@ -123,7 +123,10 @@ def test_the_pipeline_goes_on(stored, tmp_path):
         with closing(StoredReasoner.resumed(stored.directory, RULES, LAST + 1)) as resumed:
             resumed.run(later)
             assert resumed.present[-1] == scratch.present[-1]
-            assert resumed.reasoner.dictionary.find(PLACEHOLDER.format(identifier)) == identifier
+            assert (
+                resumed.reasoner.session.dictionary.find(PLACEHOLDER.format(identifier))
+                == identifier
+            )
     assert present(stored.directory) == scratch.present[-1]
 
 
@@ -218,7 +221,7 @@ def test_a_state_that_replays_is_refused(stored, committed, planned):
 def test_a_placeholder_that_is_a_term_is_not_used_twice(tmp_path):
     """If a producer has used the text of a placeholder, another text is chosen."""
     with closing(StoredReasoner(tmp_path / "state/tables", RULES)) as stored:
-        anna = stored.reasoner.dictionary.intern(EX("anna"))
+        anna = stored.reasoner.session.dictionary.intern(EX("anna"))
         taken = PLACEHOLDER.format(anna)
         stored.run([("triple", (EX("anna"), EX("x"), taken), 1)])
         stored.run([("triple", (EX("anna"), EX("x"), taken), -1), ("triple", (taken,) * 3, 1)])

@@ -25,7 +25,7 @@ from streamreasoner.errors import StateError
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.pipeline.recovery import resume
 from streamreasoner.program.text import ProgramText
-from streamreasoner.state import maintain
+from streamreasoner.state.maintenance import maintain
 from streamreasoner.state.record import EpochRecord
 
 STEP = 64 if THOROUGH else 0

@@ -16,11 +16,12 @@ from storage_builders import changes, commit_one, offsets, open_tables, restored
 from thorough import THOROUGH
 
 from streamreasoner.errors import StateError
-from streamreasoner.state import maintain, schemas
+from streamreasoner.state import schemas
 from streamreasoner.state.delta import log
 from streamreasoner.state.delta.datafile import DataFile
 from streamreasoner.state.delta.retention import Retention
 from streamreasoner.state.delta.table import Identity, Table
+from streamreasoner.state.maintenance import maintain
 from streamreasoner.state.record import TableRecord
 
 EPOCHS = 3000 if THOROUGH else 300

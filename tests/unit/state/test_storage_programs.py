@@ -11,8 +11,9 @@ from storage_builders import NOW, PROGRAM, changes, commit_one, open_tables, rec
 
 from streamreasoner.errors import StateError
 from streamreasoner.program.text import ProgramText
-from streamreasoner.state import maintain, programs, schemas
+from streamreasoner.state import programs, schemas
 from streamreasoner.state.delta import log
+from streamreasoner.state.maintenance import maintain
 
 OTHER = ProgramText("other-hash", "r(?x) :- q(?x) .\n", ("q/1", "r/1"))
 THIRD = ProgramText("third-hash", "s(?x, 1) :- q(?x) .\n", ("q/1", "s/2"))

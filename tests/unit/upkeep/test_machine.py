@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from streamreasoner.cli import app
 from streamreasoner.errors import EnvironmentSetupError, StreamReasonerError
-from streamreasoner.pipeline.lock import StateLock, holder
+from streamreasoner.state.lock import StateLock, holder
 from streamreasoner.upkeep import machine
 from streamreasoner.upkeep.finding import Finding, Level, Warned, examine
 

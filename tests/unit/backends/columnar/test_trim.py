@@ -24,7 +24,9 @@ PREDICATES = ("e", "f", "r", "t", "m", "n")
 
 def ids(reasoner, count):
     """Ids of as many integers."""
-    return np.array([reasoner.dictionary.intern(f"<urn:{n}>") for n in range(count)], np.int32)
+    return np.array(
+        [reasoner.session.dictionary.intern(f"<urn:{n}>") for n in range(count)], np.int32
+    )
 
 
 def epochs(reasoner):
@@ -41,8 +43,8 @@ def epochs(reasoner):
                 ("e", before[::2], -1),
             )
         ]
-        reasoner.rehearse(updates)
-        reasoner.take(updates)
+        reasoner.session.rehearse(updates)
+        reasoner.session.apply(updates)
         before = added
     return {name: sorted(map(repr, reasoner.trace(name))) for name in PREDICATES}
 

@@ -1,4 +1,4 @@
-"""Turns of threads at one reasoner. Invariant: state is read and changed in one turn at a time.
+"""Turns of threads at one session. Invariant: state is read and changed in one turn at a time.
 
 A turn is reentrant. Its holder may lend it to a thread that makes items for it, which would
 otherwise wait for its own customer.
@@ -13,18 +13,13 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from streamreasoner.query.facts import Terms
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 class Turn:
-    """The lock of one reasoner."""
+    """The lock of one session."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -84,30 +79,3 @@ def in_turn(
             return method(self, *args, **named)
 
     return taking_turns
-
-
-class TermsOfEpoch:
-    """The terms that a dictionary had at one epoch.
-
-    Terms that come later are not found, so that a query which computes one has one id for it.
-
-    Args:
-        terms: The dictionary.
-        count: How many terms it has.
-        turn: Taken to find one; decoding needs none, as assigned terms never change.
-    """
-
-    def __init__(self, terms: Terms, count: int, turn: Turn) -> None:
-        self._terms = terms
-        self._count = count
-        self._turn = turn
-
-    def find(self, term: str) -> int | None:
-        """Id of a canonical term, or None if there is none."""
-        with self._turn:
-            found = self._terms.find(term)
-        return None if found is None or found >= self._count else found
-
-    def decode(self, ids: NDArray[np.integer]) -> pa.LargeStringArray:
-        """The terms of ids (any shape, flattened), in the same order."""
-        return self._terms.decode(ids)

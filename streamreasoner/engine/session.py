@@ -1,0 +1,252 @@
+"""A program, the dictionary of its terms and its engine, kept in step.
+
+Invariant: everything is ids; what has terms is the Python API above it, and what has messages the
+pipeline. The facts that the program states follow its changes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.engine.epoch import (
+    DEFAULT_MAX_NEW_TERMS,
+    DEFAULT_RECURSION_LIMIT,
+    Engine,
+    EpochResult,
+)
+from streamreasoner.engine.input.registers import NO_FRONTIER, Registers
+from streamreasoner.engine.turn import Turn, in_turn
+from streamreasoner.engine.updates import Updates
+from streamreasoner.errors import EngineError
+from streamreasoner.lang.ast import Constant
+from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.plan.program_plan import NO_SOURCES
+from streamreasoner.program.edit import OTHER_EXPIRIES, other_arity, other_role
+from streamreasoner.rdf.texts import column
+from streamreasoner.system.ahead import one_ahead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from streamreasoner.engine.ports import Backend
+    from streamreasoner.lang.ast import Atom
+    from streamreasoner.plan.program_plan import InputSources, ProgramPlan, Stated
+    from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.rdf.dictionary import TermDictionary
+
+NO_PREDICATES: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Storage of the terms and facts of a session.
+
+    Attributes:
+        dictionary: Terms and their ids, including those of an earlier run.
+        backend: Creates the backend for a program.
+    """
+
+    dictionary: TermDictionary
+    backend: Callable[[ProgramPlan], Backend]
+
+
+class Session:
+    """Keeps every consequence of a rule program up to date, on ids.
+
+    Attributes:
+        program: The checked program.
+        plan: Its plan.
+        dictionary: Terms and their ids.
+        engine: The engine.
+        arities: Arity of every predicate of this program and earlier ones, hidden ones included.
+        next_epoch: The epoch that follows the last one.
+        turn: Held by a thread while it reads or changes the state.
+
+    Args:
+        program: The program.
+        store: Storage of terms and facts.
+        recursion_limit: Iterations after which a stratum counts as not converging.
+        max_new_terms: Most new terms that the rules of an epoch may make.
+        known: Arities of predicates of earlier programs, whose facts the state may hold.
+        sources: The sources of updates that the state keeps apart.
+        known_constraints: The known predicates that were constraints.
+    """
+
+    def __init__(
+        self,
+        program: CheckedProgram,
+        store: Store,
+        *,
+        recursion_limit: int = DEFAULT_RECURSION_LIMIT,
+        max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
+        known: Mapping[str, int] = NO_PREDICATES,
+        sources: InputSources = NO_SOURCES,
+        known_constraints: frozenset[str] = frozenset(),
+    ) -> None:
+        self.turn = self._turn = Turn()
+        self._sources = sources
+        plan = lower(program).with_sources(sources, known)
+        plan = replace(plan, arities={**known, **plan.arities})
+        self.program, self.plan = program, plan
+        self.dictionary = store.dictionary
+        self.arities = plan.arities
+        self._constraints = known_constraints.union(program.constraints)
+        facts = (
+            *(self.rows(fact.predicate, [_terms(fact)]) for fact in program.facts),
+            *(self._stated_rows(each, 1) for each in plan.stated),
+        )
+        registers = Registers(plan.expiries, self.dictionary.intern)
+        self.engine = Engine(
+            store.backend(plan),
+            plan,
+            recursion_limit,
+            facts,
+            registers,
+            dictionary=self.dictionary,
+            max_new_terms=max_new_terms,
+        )
+        self.next_epoch = 0
+
+    @in_turn
+    def apply(
+        self,
+        updates: Iterable[Updates],
+        program: CheckedProgram | None = None,
+        frontier: int = NO_FRONTIER,
+        *,
+        epoch: int | None = None,
+        report: bool = True,
+    ) -> EpochResult:
+        """Apply one epoch of updates, in any order, and a change of the program.
+
+        Args:
+            updates: The input; updates of facts that expire have times.
+            program: The program from this epoch on, if it changes.
+            frontier: The frontier from this epoch on, unless it is beyond it already.
+            epoch: Its number; by default the next one.
+            report: Whether to read the changes; without, the result has none of them.
+
+        Raises:
+            DataError: A predicate is unknown or has another arity.
+            EngineError: The epoch failed, or the state has a predicate of the program with another
+                arity or role; program and state are unchanged.
+        """
+        number = self.next_epoch if epoch is None else epoch
+        if program is None:
+            result = self.engine.apply(number, updates, frontier=frontier, report=report)
+        else:
+            plan, facts = self._change_to(program)
+            result = self.engine.apply(number, chain(facts, updates), plan, frontier, report=report)
+            self.program, self.plan = program, plan
+            self.arities = {**self.arities, **plan.arities}
+            self._constraints = self._constraints.union(program.constraints)
+        self.next_epoch = number + 1
+        return result
+
+    @in_turn
+    def load(self, blocks: Iterable[Updates], *, report: bool = True) -> EpochResult:
+        """Apply blocks as one epoch, each read in another thread while the one before is added.
+
+        Whatever reads them may use the dictionary, which has no other user meanwhile.
+
+        Raises:
+            DataError: As of `apply`.
+            EngineError: As of `apply`.
+        """
+        # Ids of a distributed dictionary come from Spark, which has threads of its own.
+        is_local = self.dictionary.local is self.dictionary
+        lent = self.turn.lend(blocks)
+        with one_ahead(lent) if is_local else nullcontext(lent) as updates:
+            return self.apply(updates, report=report)
+
+    @in_turn
+    def rehearse(
+        self,
+        updates: Iterable[Updates],
+        program: CheckedProgram | None = None,
+        frontier: int = NO_FRONTIER,
+        *,
+        read: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Evaluate an epoch of input and roll it back, to find out what it does.
+
+        Only new terms remain in the dictionary.
+
+        Args:
+            updates: The input.
+            program: The program of the epoch, if it changes.
+            frontier: That of the epoch.
+            read: Called at the end of the epoch, to read its state.
+
+        Raises:
+            EngineError: The epoch fails.
+        """
+        if program is None:
+            self.engine.rehearse(updates, frontier=frontier, read=read)
+        else:
+            plan, facts = self._change_to(program)
+            self.engine.rehearse(chain(facts, updates), plan, frontier, read=read)
+
+    @property
+    def evaluated(self) -> Engine:
+        """The engine, in which the facts of the program hold even before the first epoch."""
+        if self.engine.awaits_facts:
+            self.apply((), report=False)
+        return self.engine
+
+    @property
+    def counts_more(self) -> bool:
+        """Whether the statistics count more than present and asserted facts of the program."""
+        return bool(self.plan.hidden or self.plan.lattices)
+
+    def rows(
+        self,
+        predicate: str,
+        facts: Sequence[list[str]],
+        multiplicities: Sequence[int] | None = None,
+    ) -> Updates:
+        """Encode facts of canonical terms; each is asserted once by default."""
+        terms = [*chain.from_iterable(facts)]
+        return Updates(
+            predicate,
+            self.dictionary.encode(column(terms)).reshape(len(facts), len(facts[0])),
+            np.array(multiplicities or [1] * len(facts), dtype=np.int64),
+        )
+
+    def _change_to(self, program: CheckedProgram) -> tuple[ProgramPlan, list[Updates]]:
+        """The plan of another program, and the updates of stated facts."""
+        if {*program.expiries} != {*self.program.expiries}:
+            raise EngineError(OTHER_EXPIRIES)
+        plan = lower(program).with_sources(self._sources, self.arities)
+        for predicate, arity in plan.arities.items():
+            if self.arities.get(predicate, arity) != arity:
+                raise EngineError(other_arity(predicate, arity, self.arities[predicate]))
+            is_constraint = predicate in program.constraints
+            if predicate in self.arities and is_constraint != (predicate in self._constraints):
+                raise EngineError(other_role(predicate, is_constraint=is_constraint))
+        before, after = Counter(self.program.facts), Counter(program.facts)
+        facts = [
+            self.rows(fact.predicate, [_terms(fact)], [sign * count])
+            for difference, sign in ((after - before, 1), (before - after, -1))
+            for fact, count in difference.items()
+        ]
+        old, new = dict.fromkeys(self.plan.stated), dict.fromkeys(plan.stated)
+        facts += (self._stated_rows(each, 1) for each in new if each not in old)
+        facts += (self._stated_rows(each, -1) for each in old if each not in new)
+        return plan, facts
+
+    def _stated_rows(self, fact: Stated, sign: int) -> Updates:
+        rows = self.rows(fact.predicate, [[*fact.terms]], [sign])
+        return replace(rows, iteration=fact.iteration)
+
+
+def _terms(fact: Atom) -> list[str]:
+    """The arguments of a fact of the program."""
+    return [argument.term for argument in fact.arguments if isinstance(argument, Constant)]

@@ -1,0 +1,1 @@
+"""A pipeline as a service: started from a configuration, recovered, watched and started again."""

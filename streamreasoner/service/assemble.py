@@ -1,0 +1,210 @@
+"""Puts a pipeline together from a configuration.
+
+Invariant: whatever a start opened is closed in reverse order, whichever step failed.
+"""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.choice import BackendKind
+from streamreasoner.io.kafka.access import security
+from streamreasoner.io.kafka.reread import reread
+from streamreasoner.io.spark.query import Query
+from streamreasoner.io.spark.source import read_stream
+from streamreasoner.pipeline.batch import EpochRunner
+from streamreasoner.pipeline.observers import Observers
+from streamreasoner.pipeline.pressure.outage import KafkaWatch
+from streamreasoner.pipeline.warming import warmup
+from streamreasoner.service.checks import check_start
+from streamreasoner.service.options import reread_group
+from streamreasoner.service.parts import Restored
+from streamreasoner.service.recover import (
+    in_memory,
+    in_spark,
+    open_output,
+    progress_before,
+    recover,
+    restore,
+)
+from streamreasoner.service.size import first_batch, may_move, place_of_state, size_monitor
+from streamreasoner.service.spark import start_spark
+from streamreasoner.service.watch import start_watch, ticker
+from streamreasoner.system.stopping import Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
+
+    from streamreasoner.config import Config
+    from streamreasoner.engine.session import Session
+    from streamreasoner.io.spark.session import RunningSession
+    from streamreasoner.pipeline.observers import PipelineObserver, SizeMonitor
+    from streamreasoner.pipeline.pressure.limit import BatchLimit
+    from streamreasoner.pipeline.pressure.outage import Outage
+    from streamreasoner.pipeline.ticker import Ticker
+    from streamreasoner.service.checks import Checked
+    from streamreasoner.service.recover import Progress
+    from streamreasoner.service.watch import Watch
+    from streamreasoner.state.record import Offsets
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A started pipeline.
+
+    Attributes:
+        session: Its state; owned by the batch thread while the query runs.
+        query: Its query; `stop` it, then `wait`.
+        position: Input range of the last finished epoch, None before the first.
+        outgrown: Whether the query ends because the state is too large for its backend.
+    """
+
+    session: Session
+    query: Query
+    _runner: EpochRunner
+    _size_monitor: SizeMonitor | None
+
+    @property
+    def position(self) -> Offsets | None:
+        """Input range of the last finished epoch, None before the first; thread-safe."""
+        return self._runner.position
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether the query ends because the state is too large for its backend."""
+        return self._size_monitor is not None and self._size_monitor.exceeded
+
+
+@contextmanager
+def pipeline(
+    config: Config, observer: PipelineObserver | None = None, stop: Stop | None = None
+) -> Iterator[Pipeline]:
+    """Start a pipeline; on exit, finish the current batch and close.
+
+    Args:
+        config: The configuration.
+        observer: Notified of every batch, in addition to the metrics.
+        stop: Ends the start, or the query once it runs.
+
+    Raises:
+        StopRequestedError: The start was ended.
+        StreamReasonerError: A step of the start failed, or a batch did.
+    """
+    stop = Stop() if stop is None else stop
+    stop.starting()
+    with ExitStack() as stack:
+        checked = check_start(config, stack)
+        stop.check()
+        watch = start_watch(config, stack, observer)
+        # Starting Spark, restoring the state and compiling kernels each take seconds: run them
+        # in parallel.
+        place = place_of_state(config)
+        if watch.metrics is not None:
+            watch.metrics.backend(place.value)
+        starting = start_spark(config, place, checked.lock, stack)
+        warming = stack.enter_context(ThreadPoolExecutor(1)).submit(warmup.prepare, checked.program)
+        restored, limit = _restored(config, place, checked, watch, starting, stop, stack)
+        watch.observers.program(restored.recovered.in_effect.text.hash)
+        parts = restored.parts()
+        runner = EpochRunner(parts, restored.recovered.point)
+        lag = watch.state(restored, runner, stack)
+        stream = read_stream(
+            stop.result(starting).spark,
+            config.kafka,
+            security.java(config.kafka.security),
+            config.rules.control_topic,
+            limit.messages,
+        )
+        stop.result(warming)
+        monitor = None
+        if may_move(config, place):
+            monitor = size_monitor(config, restored.session, lambda: query.stop())  # noqa: PLW0108 - assigned below
+        ticking = ticker(restored, runner, lag)
+        query = Query(
+            stream,
+            runner,
+            partial(reread, config.kafka, reread_group(config)),
+            Observers(watch.observers, *_told(monitor, ticking, restored.progress)),
+            config.pipeline.batch_timeout,
+            limit,
+        )
+        _start(query, config, stack)
+        outage = parts.outage
+        stack.callback(KafkaWatch(restored.output.presence.why_silent, outage).stop)
+        if ticking is not None:
+            ticking.start()
+            stack.callback(ticking.stop)
+        if watch.metrics is not None:
+            watch.metrics.health.ready(is_ready=True)
+            stack.callback(watch.metrics.health.ready, is_ready=False)
+        stop.running(partial(_end, query, outage))
+        _log.info("Reading %s.", ", ".join(_read_topics(config)))
+        yield Pipeline(restored.session, query, runner, monitor)
+
+
+def _restored(  # noqa: PLR0917 - in the order of use
+    config: Config,
+    place: BackendKind,
+    checked: Checked,
+    watch: Watch,
+    starting: Future[RunningSession],
+    stop: Stop,
+    stack: ExitStack,
+) -> tuple[Restored, BatchLimit]:
+    """The pipeline with its state, and the limit of the first batch."""
+    output = open_output(config, stack, stop.check)
+    stop.check()
+    recovered = recover(config, checked, output, stack)
+    store = (
+        in_spark(config, recovered, stop.result(starting))
+        if place is BackendKind.SPARK
+        else in_memory(recovered)
+    )
+    progress = progress_before(config, recovered)
+    stop.check()
+    session = restore(config, recovered, store, progress)
+    checkpoint, limit = first_batch(config, recovered, session)
+    return Restored(
+        config, place, checked, output, recovered, checkpoint, session, progress, watch.observers
+    ), limit
+
+
+def _start(query: Query, config: Config, stack: ExitStack) -> None:
+    query.start(
+        config.pipeline.app_id,
+        config.state.checkpoint_directory,
+        config.pipeline.trigger_interval,
+    )
+    stack.callback(query.wait)
+    stack.callback(query.stop)
+
+
+def _told(
+    monitor: SizeMonitor | None, ticking: Ticker | None, progress: Progress | None
+) -> Iterator[PipelineObserver]:
+    """What else is told of batches; partitions may be idle while there are some."""
+    if monitor is not None:
+        yield monitor
+    if ticking is not None and progress is None:
+        yield ticking
+
+
+def _end(query: Query, outage: Outage) -> None:
+    """End a query after the current batch, or soon if Kafka is away."""
+    query.stop()
+    outage.end_process()
+
+
+def _read_topics(config: Config) -> Iterator[str]:
+    """Those that the query reads."""
+    yield from config.kafka.input_topics
+    if config.rules.control_topic is not None:
+        yield config.rules.control_topic

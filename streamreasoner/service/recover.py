@@ -1,0 +1,275 @@
+"""Recovers the state of a pipeline. Invariant: a start that is refused stops no other process."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.choice import Limit
+from streamreasoner.backends.spark import files
+from streamreasoner.backends.spark.backend import SparkBackend
+from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
+from streamreasoner.backends.store import columnar
+from streamreasoner.engine.input.registers import NO_FRONTIER
+from streamreasoner.engine.session import Session, Store
+from streamreasoner.errors import StateError
+from streamreasoner.io.codec.encode import ChangeEncoder
+from streamreasoner.io.formats.registry import of_name
+from streamreasoner.io.kafka.owners.claims import check_changes, check_claims, claims_of
+from streamreasoner.io.kafka.owners.presence import Presence
+from streamreasoner.io.kafka.progress_topic import ProgressTopic
+from streamreasoner.io.kafka.sink import MOST_TRANSACTION_SECONDS, Sink
+from streamreasoner.io.spark.offsets import Checkpoint
+from streamreasoner.pipeline import recovery
+from streamreasoner.pipeline.published import Published
+from streamreasoner.pipeline.slots.waiting import Waiting
+from streamreasoner.pipeline.slots.watermarks import Watermarks
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.service.options import sources
+from streamreasoner.state import TERMS, TRACE, Tables
+from streamreasoner.state.delta.retention import Retention
+from streamreasoner.state.in_effect import ProgramInEffect, stored_text
+from streamreasoner.system import disk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import ExitStack
+
+    from streamreasoner.config import Config
+    from streamreasoner.engine.ports import Backend
+    from streamreasoner.io.spark.session import RunningSession
+    from streamreasoner.pipeline.recovery import Resume
+    from streamreasoner.plan.program_plan import ProgramPlan
+    from streamreasoner.service.checks import Checked
+    from streamreasoner.state.record import EpochRecord
+
+_log = logging.getLogger(__name__)
+_CHANGE_PROGRAM = (
+    ' The state has this program; with "json", change it while the pipeline runs: streamreasoner '
+    "rules replace FILE --config CONFIG."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a pipeline publishes with.
+
+    Attributes:
+        presence: Shows that this process publishes.
+        sink: Sends the changes.
+        encoder: Writes them.
+    """
+
+    presence: Presence
+    sink: Sink
+    encoder: ChangeEncoder
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """Where a pipeline goes on.
+
+    Attributes:
+        tables: Its tables.
+        checkpoint: Spark's checkpoint.
+        in_effect: The program before the next epoch.
+        point: Where to resume.
+    """
+
+    tables: Tables
+    checkpoint: Checkpoint
+    in_effect: ProgramInEffect
+    point: Resume
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far event time has come, where epochs are slots of it.
+
+    Attributes:
+        watermarks: Up to where topics are complete.
+        waiting: Updates that wait for their slots.
+    """
+
+    watermarks: Watermarks
+    waiting: Waiting
+
+
+def open_output(
+    config: Config, stack: ExitStack, check_stop: Callable[[], None] = lambda: None
+) -> Output:
+    """Open what a pipeline publishes with; no other process is fenced yet."""
+    pipeline = config.pipeline
+    presence = Presence(config.kafka, pipeline.app_id, config.state.directory, check_stop)
+    stack.callback(presence.close)
+    # An attempt must end before the batch counts as stuck.
+    longest = min(MOST_TRANSACTION_SECONDS, pipeline.batch_timeout / 2)
+    sink = Sink(
+        config.kafka, pipeline.app_id, pipeline.transaction_timeout, longest, presence.rivals
+    )
+    stack.callback(sink.close)
+    output = config.output
+    encoder = ChangeEncoder(of_name(output.format), sink.partitions(), output.upsert)
+    return Output(presence, sink, encoder)
+
+
+def recover(config: Config, checked: Checked, output: Output, stack: ExitStack) -> Recovered:
+    """Reconcile progress topic, tables and checkpoint.
+
+    Raises:
+        StateError: They disagree; says how, with the remedy.
+    """
+    if not config.state.tables.exists():
+        disk.write(config.state.app_id, f"{config.pipeline.app_id}\n".encode())
+        disk.sync(config.state.directory)
+    # A fact of a topic with keys is stored with its key.
+    has_keys = bool(sources(config).keyed)
+    tables = Tables.open(
+        config.state.tables,
+        config.pipeline.app_id,
+        text := stored_text(checked.program),
+        max(text.arities.values()) + has_keys,
+        waiting=config.time.granularity is not None,
+        retention=Retention(**asdict(config.retention)),
+    )
+    stack.callback(tables.close)
+    checkpoint = Checkpoint.read(config.state.checkpoint_directory)
+    programs = recovery.programs_before(tables, checkpoint)
+    recovery.check_semantics(tables.last_record, config.semantics)
+    recovery.check_granularity(tables.last_record, config.time.granularity)
+    recovery.check_file(tables.programs, programs[-1], checked.program, config.rules.program)
+    in_effect = ProgramInEffect.restored(programs, tables.width - has_keys)
+    if max(in_effect.known.values()) > in_effect.width:
+        raise StateError(
+            f"The tables of this state have columns for {tables.width} arguments, and a topic with "
+            "the semantics upsert needs one more than the program. Use another semantics for it, "
+            "or a new state with another app_id."
+        )
+    Published.of(config.output).check(in_effect.checked, _CHANGE_PROGRAM)
+    checked.topics.resume(begun=checkpoint.begun)
+    point = _reconcile(config, checked, output, tables, checkpoint)
+    checked.topics.record()
+    return Recovered(tables, checkpoint, in_effect, point)
+
+
+def _reconcile(
+    config: Config, checked: Checked, output: Output, tables: Tables, checkpoint: Checkpoint
+) -> Resume:
+    """Compare with what was published, and fence earlier processes.
+
+    All checks run before earlier processes are fenced, so that a refused start does not stop a
+    healthy one. The last marker is final only after fencing, so it is read twice. A claim that is
+    visible shows that every earlier one is.
+    """
+    kafka = config.kafka
+    claims = claims_of(kafka, config.pipeline.app_id, checked.topics.id)
+    # While another process publishes, its progress is not that of this state.
+    output.presence.check()
+    with closing(ProgressTopic(kafka, config.pipeline.app_id)) as progress:
+        progress.read()
+        recovery.check(progress.marker(), tables, checkpoint)
+        recovery.check_layout(progress.marker(), output.encoder.layout, kafka.output_topic)
+        for key, claim in claims.items():
+            check_claims(claim, progress.claims, kafka.progress_topic, key)
+            check_changes(kafka, claim, key, new=tables.version() is None)
+        output.sink.start()
+        progress.read_all()
+        point = recovery.resume(progress.marker(), tables, checkpoint)
+        missing = [claim for claim in claims.values() if claim not in progress.claims]
+        if missing:
+            for claim in missing:
+                output.sink.claim(claim)
+            progress.read_all()
+        for key, claim in claims.items():
+            check_claims(claim, progress.claims, kafka.progress_topic, key)
+    return point
+
+
+def last_marker(config: Config) -> EpochRecord | None:
+    """The last marker, once no transaction hides it."""
+    with closing(ProgressTopic(config.kafka, config.pipeline.app_id)) as progress:
+        progress.read_all()
+        return progress.marker()
+
+
+def progress_before(config: Config, recovered: Recovered) -> Progress | None:
+    """How far event time had come before the next epoch; None where batches are epochs."""
+    time, tables, point = config.time, recovered.tables, recovered.point
+    if time.granularity is None:
+        return None
+    record = tables.record(point.before - 1) if point.before > 0 else None
+    watermarks = Watermarks(
+        time.granularity,
+        time.allowed_lateness,
+        time.max_ahead,
+        None if record is None else record.slots,
+        NO_FRONTIER if record is None or record.frontier is None else record.frontier,
+    )
+    apart = sources(config)
+    waiting = Waiting(
+        config.kafka.input_topics,
+        (*apart.sets, *apart.keyed),
+        tables.waiting(point.before, watermarks.closed),
+    )
+    return Progress(watermarks, waiting)
+
+
+def restore(
+    config: Config, recovered: Recovered, store: Store, progress: Progress | None
+) -> Session:
+    """Restore the state before the next epoch, with the program in effect then."""
+    in_effect, before = recovered.in_effect, recovered.point.before
+    session = Session(
+        in_effect.checked,
+        store,
+        recursion_limit=config.rules.recursion_limit,
+        max_new_terms=config.rules.max_new_terms,
+        known=in_effect.known,
+        sources=sources(config),
+        known_constraints=in_effect.constraints,
+    )
+    frontier = None
+    if progress is not None:
+        frontier = progress.watermarks.closed
+    elif before > 0 and session.program.expiries:
+        frontier = recovered.tables.record(before - 1).frontier
+    session.engine.restore((), before, NO_FRONTIER if frontier is None else frontier)
+    _log.info("State restored; the next epoch is %d.", before)
+    return session
+
+
+def in_memory(recovered: Recovered) -> Store:
+    """A store in the memory of this process."""
+    tables, before = recovered.tables, recovered.point.before
+    dictionary = Dictionary()
+    # Before the program's constants, so that terms keep the ids of the tables.
+    tables.restore_terms(dictionary)
+    empty = columnar(dictionary)
+
+    def backend(plan: ProgramPlan) -> Backend:
+        restored = empty.backend(plan)
+        restored.restore(tables.restore(before))
+        return restored
+
+    return Store(dictionary, backend)
+
+
+def in_spark(config: Config, recovered: Recovered, running: RunningSession) -> Store:
+    """A store in tables of Spark."""
+    place = config.spark_state
+    recovered.tables.verify()
+    files.check(running.spark, place)
+    files.discard(running.spark, place, config.state.spark_void)
+    # The memory that a state in the driver would have had.
+    memory = Limit(config.pipeline.max_state_bytes).value
+    dictionary = DistributedDictionary(running.spark, f"{place}/terms", memory=memory)
+    dictionary.resume(config.state.tables / TERMS)
+
+    def backend(plan: ProgramPlan) -> Backend:
+        resumed = SparkBackend(running.spark, place, plan, dictionary, memory=memory)
+        resumed.resume(config.state.tables / TRACE, recovered.point.before)
+        return resumed
+
+    return Store(dictionary, backend)

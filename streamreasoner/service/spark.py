@@ -1,0 +1,64 @@
+"""Spark's process of a pipeline. Invariant: it ends with the start that began it."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.choice import BackendKind
+from streamreasoner.io.spark import session
+from streamreasoner.service.options import max_batch_bytes
+from streamreasoner.system import jvm
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from streamreasoner.config import Config
+    from streamreasoner.state.lock import StateLock
+
+# How many times `max_batch_bytes` a batch may have, if its messages are longer than those before.
+_TOLERANCE = 4
+
+
+def start_spark(
+    config: Config, place: BackendKind, lock: StateLock, stack: ExitStack
+) -> Future[session.RunningSession]:
+    """Start Spark in another thread.
+
+    Args:
+        config: The configuration.
+        place: Where the state is.
+        lock: The lock of the state, which Spark's process holds too.
+        stack: Stops it.
+    """
+    process_group = jvm.ProcessGroup()
+    stack.callback(process_group.close)
+    starter = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="spark-start"))
+    starting = starter.submit(
+        session.start,
+        config.pipeline.app_id,
+        config.state.directory,
+        {**_settings(config, place), **config.spark.options},
+        lock.descriptor,
+        process_group,
+    )
+    stack.callback(_stop_spark, starting, process_group)
+    return starting
+
+
+def _settings(config: Config, place: BackendKind) -> dict[str, str]:
+    """Spark settings for the location of the state."""
+    if place is BackendKind.COLUMNAR:
+        # Only batches are collected here: a batch that is far too large fails before it fills the
+        # JVM's memory.
+        return {session.MOST_COLLECTED: str(_TOLERANCE * max_batch_bytes(config))}
+    remote = not config.spark_state.startswith("file:")
+    return {**session.WITH_DELTA, **(session.WITH_REMOTE_FILES if remote else {})}
+
+
+def _stop_spark(starting: Future[session.RunningSession], process_group: jvm.ProcessGroup) -> None:
+    if not starting.done():
+        # The pipeline failed to start, so abort Spark's start.
+        process_group.close()
+    if starting.exception() is None:
+        starting.result().stop()

@@ -1,0 +1,78 @@
+"""Runs a pipeline until it is asked to stop. Invariant: each start goes on where the last ended."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from streamreasoner.errors import (
+    BatchTooLargeError,
+    SparkDiedError,
+    StateFullError,
+    StreamReasonerError,
+)
+from streamreasoner.io.spark import session as spark_session
+from streamreasoner.io.spark.source import MAX_POLL_RECORDS
+from streamreasoner.service.assemble import pipeline
+from streamreasoner.service.size import careful, moved
+from streamreasoner.system.garbage import loaded_objects_are_kept
+from streamreasoner.system.stopping import Stop, StopRequestedError
+
+if TYPE_CHECKING:
+    from streamreasoner.config import Config
+    from streamreasoner.pipeline.observers import PipelineObserver
+
+_log = logging.getLogger(__name__)
+
+
+def run(config: Config, stop: Stop, observer: PipelineObserver | None = None) -> None:
+    """Run a pipeline until it is asked to stop; the current batch is finished first.
+
+    A state that outgrows memory moves to Spark.
+
+    Raises:
+        StreamReasonerError: The pipeline cannot start, or failed.
+    """
+    while not stop.requested:
+        try:
+            outgrown = _run_once(config, stop, observer)
+        except StopRequestedError:
+            return
+        except BatchTooLargeError as error:
+            _log.warning("%s", error)
+            continue
+        except SparkDiedError:
+            slower = careful(config)
+            if stop.requested or slower is None or spark_session.submitted():
+                raise
+            _log.warning(
+                "Spark's Java process has died or has no memory left; nothing is lost. "
+                "Starting it again, to take at most %s messages of a partition at a time, in "
+                "case more did not fit its memory. The next start takes more again.",
+                slower.kafka.consumer_options[MAX_POLL_RECORDS],
+            )
+            config = slower
+            continue
+        if not outgrown:
+            return
+        config = moved(config)
+
+
+def _run_once(config: Config, stop: Stop, observer: PipelineObserver | None) -> bool:
+    """Run a pipeline until its query ends; returns whether to continue in Spark."""
+    try:
+        with pipeline(config, observer, stop) as started, loaded_objects_are_kept():
+            started.query.wait()
+    except StateFullError as error:
+        if config.pipeline.backend != "auto":
+            raise
+        _log.warning("%s Continuing in Spark.", error)
+        return True
+    except StreamReasonerError as error:
+        # What a start waits for may fail before the start looks whether it is asked to end.
+        if not stop.ends_start:
+            raise
+        _log.info("Ended while starting: %s", error)
+        raise StopRequestedError from None
+    else:
+        return started.outgrown

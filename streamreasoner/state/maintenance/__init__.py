@@ -1,0 +1,1 @@
+"""Upkeep of the tables in the background: merged, pruned, and saved."""
