@@ -1,4 +1,4 @@
-"""The programs of operations.md that make views of tables, and a state for each example."""
+"""The programs of docs/reference/tables.md that make views of tables, and a state for each example."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.load import load_program
 from streamreasoner.state.in_effect import stored_text
 
-_MANUAL = Path(__file__).parents[1] / "docs/operations.md"
+_MANUAL = Path(__file__).parents[1] / "docs/reference/tables.md"
 
 
 def program(library, tables):

@@ -40,7 +40,8 @@ class Configuration:
     batch = 50
 
     def __init__(self) -> None:
-        documented = _BLOCK.findall((_ROOT / "docs" / "operations.md").read_text())
+        pages = sorted(_ROOT.glob("docs/**/*.md"))
+        documented = [each for page in pages for each in _BLOCK.findall(page.read_text())]
         files = [path.read_text() for path in sorted(_ROOT.glob("examples/*/pipeline.toml"))]
         texts = [_MINIMAL, *files, *(_MINIMAL + each for each in documented), *documented]
         self.seeds = [f"\n{text}".encode() for text in texts]

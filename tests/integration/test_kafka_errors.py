@@ -46,7 +46,7 @@ from streamreasoner.service.assemble import pipeline
 pytestmark = MARKS_OF_AN_OWN_JVM
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
-OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+RECIPE = Path(__file__).parents[2] / "docs/how-to/secure-kafka.md"
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def secure(tmp_path_factory):
 @pytest.fixture
 def recipe(secure, tmp_path):
     """The section [kafka.security] of the documentation, with the test's files."""
-    text = OPERATIONS.read_text("utf-8").split("### TLS and SASL")[1]
+    text = RECIPE.read_text("utf-8").split("## TLS and SASL")[1]
     (example,) = re.findall(r"```toml\n(.*?)```", text.split("\n### ")[0], re.DOTALL)
     password = tmp_path / "password"
     password.write_text(f"{PASSWORD}\n")

@@ -140,7 +140,7 @@ def test_the_documented_reader_goes_on_from_a_snapshot(broker, tmp_path, monkeyp
                 case, send(triple(*args, diff=diff) for args, diff in random_edges(rng, 9))
             )
         facts, _ = snapshot(case, "end")
-    text = (ROOT / "docs/operations.md").read_text("utf-8")
+    text = (ROOT / "docs/how-to/late-readers.md").read_text("utf-8")
     block = r"^```python\n(import json\n\nfrom kafka.*?)^```"
     [program] = re.findall(block, text, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)

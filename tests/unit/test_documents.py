@@ -116,10 +116,11 @@ def test_the_readme_has_a_configuration_that_is_accepted(tmp_path: Path) -> None
     assert accepted.kafka.input_topics == ("family",)
 
 
-def test_the_mapping_in_operations_makes_of_the_event_what_the_text_says() -> None:
+def test_the_mapping_of_a_change_event_makes_of_it_what_the_text_says() -> None:
     """Floor 1 of room 7 is retracted, floor 2 asserted, and the price stays."""
-    text = next(each for each in blocks("docs/operations.md", "toml") if "[input.map" in each)
-    event = next(each for each in blocks("docs/operations.md", "json") if '"op"' in each)
+    page = "docs/how-to/cdc-tables.md"
+    text = next(each for each in blocks(page, "toml") if "[input.map" in each)
+    event = next(each for each in blocks(page, "json") if '"op"' in each)
     topic = "shop.public.rooms"
     kafka = {"bootstrap_servers": "host:1", "input_topics": [topic], "output_topic": "out"}
     others = {"kafka": kafka, "rules": {"program": "rdfs"}, "state": {"directory": "state"}}
@@ -154,8 +155,8 @@ def test_the_mapping_in_operations_makes_of_the_event_what_the_text_says() -> No
 
 
 def test_every_configuration_key_is_documented_with_its_default() -> None:
-    """The reference in docs/operations.md lists the keys of the code, and no other."""
-    table = (ROOT / "docs/operations.md").read_text("utf-8")
+    """The reference lists the keys of the code, and no other."""
+    table = (ROOT / "docs/reference/configuration.md").read_text("utf-8")
     documented = dict(
         re.findall(r"^\| `((?:kafka\.)?[a-z_]+\.[a-z_]+)` \| (.+?) \| ", table, re.MULTILINE)
     )
@@ -186,8 +187,8 @@ def test_every_configuration_key_is_documented_with_its_default() -> None:
 
 
 def test_every_reason_for_rejection_is_documented() -> None:
-    """The classes of dead letters in docs/operations.md are those of the codec, each once."""
-    text = (ROOT / "docs/operations.md").read_text("utf-8")
+    """The classes of dead letters in the reference are those of the codec, each once."""
+    text = (ROOT / "docs/reference/messages.md").read_text("utf-8")
     table = text.split("| class | the message |")[1].split("\n\n")[0]
     classes = [cell for line in table.splitlines() for cell in line.split("|")[1:2]]
     documented = re.findall(r"`([a-z0-9-]+)`", " ".join(classes))

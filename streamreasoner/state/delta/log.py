@@ -33,7 +33,7 @@ _ACTIONS: Final = {"commitInfo", "protocol", "metaData", "txn", "add", "remove",
 
 _HOW: Final = (
     " the state directory from a backup, or start over from the beginning: see Damaged state in "
-    "docs/operations.md."
+    "docs/how-to/back-up-recover-upgrade.md."
 )
 RESTORE: Final = f"Restore{_HOW}"
 OR_RESTORE: Final = f", or restore{_HOW}"

@@ -130,8 +130,8 @@ def used_ids(state: StoppedState, request: Request) -> NDArray[np.bool_]:
         if term in constants:
             raise StateError(
                 f"The term {term} is in the program of epoch {max(constants[term], 0)}, which the "
-                "state keeps. Start over with another program: see Durable steps in "
-                "docs/operations.md."
+                "state keeps. Start over with another program: see "
+                "docs/how-to/back-up-recover-upgrade.md."
             )
     ids = _ids(state, [*constants])
     used[ids[ids >= 0]] = True

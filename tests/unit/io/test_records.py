@@ -126,7 +126,7 @@ TREE = record("T", ("next", nullable("T")))
 
 @pytest.mark.parametrize("name", VALUES)
 def test_a_value_in_avro(name):
-    """Each type has the literal that operations.md says."""
+    """Each type has the literal that docs/how-to/cdc-tables.md says."""
     type_, written, expected = VALUES[name]
     schema = record("R", ("before", "string"), ("value", type_))
     found = avro_schema(schema).decode(avro(schema, {"before": "", "value": written})[5:])

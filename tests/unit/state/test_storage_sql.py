@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[3]
 
 
 def blocks(language):
-    """The blocks of operations.md in a language."""
-    text = (ROOT / "docs/operations.md").read_text("utf-8")
+    """The blocks of docs/reference/tables.md in a language."""
+    text = (ROOT / "docs/reference/tables.md").read_text("utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 

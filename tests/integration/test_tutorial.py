@@ -1,0 +1,33 @@
+"""The tutorial, as a reader would follow it: a broker, a pipeline, and every line of output."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import sessions_of_documents
+
+TUTORIAL = Path(__file__).parents[2] / "docs/tutorial.md"
+
+
+def free_ports(count):
+    """Ports that were free a moment ago."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [str(each.getsockname()[1]) for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def test_the_tutorial_shows_what_happens(tmp_path):
+    """Every command of the tutorial prints what the tutorial shows."""
+    kafka, server = free_ports(2)
+    text = (
+        TUTORIAL.read_text("utf-8")
+        .replace("broker --directory kafka", f"broker --directory kafka --port {kafka}")
+        .replace("9092", kafka)
+        .replace("9464", server)
+        .replace("facts = true ", f"port = {server}\nfacts = true ")
+    )
+
+    sessions_of_documents.run(text, tmp_path)
