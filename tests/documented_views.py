@@ -1,4 +1,4 @@
-"""The programs of docs/reference/tables.md that make views of tables, and a state for each example."""
+"""The programs of the reference of tables that make views, and a state for each example."""
 
 from __future__ import annotations
 
