@@ -1,8 +1,8 @@
 """Run the blocks of a document as a reader would. Invariant: what it shows is what is printed.
 
 A block with a title writes the file of that name, unless its language is `console`. In a console
-block a line that begins with `$ ` is a command, and `> ` continues it; the other lines are its
-output, where `…` stands for any text. The title of a console names a terminal that keeps running:
+block a line that begins with `$ ` is a command, which a backslash at its end continues; the other
+lines are its output, where `…` stands for any text. The title of a console names a terminal that keeps running:
 a later block of that title shows what it prints next. A comment `<!-- not run: REASON -->` before
 a block leaves it out.
 """
@@ -58,8 +58,8 @@ def commands_of(block):
     for line in block.text.splitlines():
         if line.startswith("$ "):
             parts.append((line[2:], []))
-        elif line.startswith("> ") and parts and not parts[-1][1]:
-            parts[-1] = (f"{parts[-1][0]}\n{line[2:]}", [])
+        elif parts and not parts[-1][1] and str(parts[-1][0]).endswith("\\"):
+            parts[-1] = (f"{parts[-1][0]}\n{line}", [])
         else:
             if not parts:
                 parts.append((None, []))

@@ -66,7 +66,7 @@ def test_a_file_with_a_deletion_vector_is_refused(tmp_path, running):
 
 
 def test_rows_of_changes_may_be_deleted_while_the_process_is_stopped(tmp_path):
-    """A Delta writer that does not raise the protocol may do so, as the reference of tables says."""
+    """A Delta writer that does not raise the protocol may do so, as their reference says."""
     for first in (0, 3):
         with open_tables(tmp_path) as tables:
             for epoch in range(first, first + 3):
