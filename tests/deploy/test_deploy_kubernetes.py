@@ -1,4 +1,4 @@
-"""The manifests for Kubernetes, checked without a cluster."""
+"""The chart for Kubernetes, rendered by Helm itself and checked without a cluster."""
 
 from __future__ import annotations
 
@@ -7,144 +7,259 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
+from functools import cache
 from pathlib import Path
 
+import kubernetes_validate
 import pyspark
 import pytest
 import yaml
+from helm import CHART, helm, rendered
 from typer.testing import CliRunner
 
+from streamreasoner import __version__
 from streamreasoner.cli import app
 from streamreasoner.config import load
 from streamreasoner.program.load import load_program
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "deploy" / "kubernetes"
-DOCUMENTS = [doc for path in FOLDER.glob("*.yml") for doc in yaml.safe_load_all(path.read_text())]
-BY_NAME = {(doc["kind"], doc["metadata"]["name"]): doc for doc in DOCUMENTS}
-FILES = BY_NAME["ConfigMap", "streamreasoner"]["data"]
-SET = BY_NAME["StatefulSet", "streamreasoner"]["spec"]
-POD = SET["template"]["spec"]
-[CONTAINER] = POD["containers"]
-[TOPICS] = POD["initContainers"]
-EXECUTOR = yaml.safe_load(FILES["executor.yml"])
-[EXECUTOR_CONTAINER] = EXECUTOR["spec"]["containers"]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
-MOUNTS = {mount["mountPath"]: mount["name"] for mount in CONTAINER["volumeMounts"]}
+NAME = "reasoner-streamreasoner"
+SPARK = ("--values", CHART / "values-spark.yaml", "--namespace", "facts")
+OTHERS = (
+    *("--set", "config.kafka.security.protocol=SSL"),
+    *("--set", "secrets[0].name=kafka-login,secrets[0].path=/etc/kafka-login"),
+    *("--set", "env[0].name=STREAMREASONER_LOG__LEVEL,env[0].value=debug"),
+    *("--set", "nodeSelector.disk=fast,storage.className=fast,topics.create=false"),
+)
+VARIANTS = {"plain": (), "spark": SPARK, "others": OTHERS}
+each_variant = pytest.mark.parametrize("variant", VARIANTS)
 
 
-@pytest.fixture
-def config(tmp_path):
-    """The configuration, with the files that are mounted beside it."""
-    for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
-    return load(tmp_path / "streamreasoner.toml", {})
+@cache
+def objects(variant):
+    """The objects of a variant, rendered once."""
+    return rendered(*VARIANTS[variant])
 
 
-def test_every_object_is_there_once():
-    """Names are unique, and all objects belong to the application."""
-    assert len(BY_NAME) == len(DOCUMENTS)
-    for document in DOCUMENTS:
-        assert document["apiVersion"]
-        assert document["metadata"]["labels"]["app.kubernetes.io/name"] == "streamreasoner"
+def pod_of(variant):
+    """The specification of the pod."""
+    return objects(variant)["StatefulSet", NAME]["spec"]["template"]["spec"]
 
 
-def test_the_program_is_one(config):
-    """The mounted rules are valid."""
+def container_of(variant):
+    """The container of the pipeline."""
+    [container] = pod_of(variant)["containers"]
+    return container
+
+
+def mounts(container):
+    """The volumes of a container by their paths."""
+    return {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+
+
+def configured(variant, folder, environment=None):
+    """The configuration of a variant, with the files that are mounted beside it."""
+    for name, text in objects(variant)["ConfigMap", NAME]["data"].items():
+        (folder / name).write_text(text)
+    return load(folder / "streamreasoner.toml", environment or {})
+
+
+@pytest.mark.parametrize("values", [(), SPARK[:2]])
+def test_helm_finds_no_mistake(values):
+    """`helm lint --strict` accepts the chart with the values of each variant."""
+    assert "0 chart(s) failed" in helm(
+        "lint", "--strict", "--kube-version", "1.30.0", CHART, *values
+    )
+
+
+@each_variant
+@pytest.mark.parametrize("version", ["1.25", "1.37"])
+def test_every_object_fits_the_schema_of_kubernetes(variant, version):
+    """No unknown key, no wrong type, in the oldest and in the newest version."""
+    for each in objects(variant).values():
+        kubernetes_validate.validate(each, version, strict=True)
+    template = objects(variant)["ConfigMap", NAME]["data"].get("executor.yml")
+    if template is not None:
+        kubernetes_validate.validate(yaml.safe_load(template), version, strict=True)
+
+
+@each_variant
+def test_every_object_belongs_to_the_release(variant):
+    """Labels are those that Kubernetes recommends."""
+    for each in objects(variant).values():
+        labels = each["metadata"]["labels"]
+        assert labels["app.kubernetes.io/name"] == "streamreasoner"
+        assert labels["app.kubernetes.io/instance"] == "reasoner"
+
+
+def test_the_version_is_that_of_the_package():
+    """Chart, image and package have one version."""
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert chart["appVersion"] == chart["version"] == __version__
+    assert container_of("plain")["image"] == f"streamreasoner:{__version__}"
+
+
+@each_variant
+def test_the_configuration_fits_the_pod(variant, tmp_path):
+    """It is the file that is run, with the program, the port and the volume of the pod."""
+    config = configured(variant, tmp_path)
+    container = container_of(variant)
+    [option] = [word for word in container["args"] if word.startswith("--config=")]
+    path = Path(option.removeprefix("--config="))
+    assert mounts(container)[str(path.parent)] == "configuration"
+    assert path.name in objects(variant)["ConfigMap", NAME]["data"]
     assert load_program(config.rules.program).arities
-
-
-def test_the_configuration_fits_the_pod(config):
-    """It is the file that is run, on the backend, ports and volumes of the pod."""
-    configured = CONTAINER["args"][CONTAINER["args"].index("--config") + 1]
-    assert MOUNTS[str(Path(configured).parent)] == "configuration"
-    assert Path(configured).name in FILES
-    assert config.pipeline.backend == "spark"
-    ports = {port["name"]: port["containerPort"] for port in CONTAINER["ports"]}
-    options = config.spark.options
-    assert ports == {
-        "metrics": config.server.port,
-        "driver": int(options["spark.driver.port"]),
-        "blocks": int(options["spark.driver.blockManager.port"]),
-    }
-    for service, names in (("streamreasoner-driver", {"driver", "blocks"}),
-                           ("streamreasoner-metrics", {"metrics"})):  # fmt: skip
-        spec = BY_NAME["Service", service]["spec"]
-        assert {port["name"]: port["port"] for port in spec["ports"]} == {
-            n: ports[n] for n in names
-        }
-        assert spec["selector"].items() <= SET["template"]["metadata"]["labels"].items()
-    assert CONTAINER["livenessProbe"]["httpGet"]["port"] in ports
-    assert MOUNTS[str(config.state.directory.parent)] == "state"
-    [claim] = SET["volumeClaimTemplates"]
+    assert mounts(container)[str(config.state.directory.parent)] == "state"
+    statefulset = objects(variant)["StatefulSet", NAME]["spec"]
+    [claim] = statefulset["volumeClaimTemplates"]
     assert claim["metadata"]["name"] == "state"
+    assert statefulset["replicas"] == 1
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert ports["server"] == config.server.port
+    for name in (NAME, f"{NAME}-pod"):
+        service = objects(variant)["Service", name]["spec"]
+        assert {each["name"]: each["port"] for each in service["ports"]}.items() <= ports.items()
+        labels = statefulset["template"]["metadata"]["labels"]
+        assert service["selector"].items() <= labels.items()
+    for probe in ("livenessProbe", "readinessProbe"):
+        assert container[probe]["httpGet"]["port"] == "server"
+    assert statefulset["serviceName"] == f"{NAME}-pod"
 
 
-def test_spark_asks_for_executors_as_the_pod_may(config):
-    """Master, image, names and template of executors are those of the manifests."""
-    options = config.spark.options
+def test_the_default_is_small(tmp_path):
+    """One pod of 4 GiB holds the state in memory, and may not ask Kubernetes for anything."""
+    config = configured("plain", tmp_path)
+    assert config.pipeline.backend == "columnar"
+    assert container_of("plain")["resources"]["limits"]["memory"] == "4Gi"
+    assert pod_of("plain")["automountServiceAccountToken"] is False
+    kinds = {kind for kind, _ in objects("plain")}
+    assert kinds == {"ConfigMap", "Service", "StatefulSet"}
+
+
+def test_every_kind_of_value_reaches_the_configuration(tmp_path):
+    """Texts with quotes, lists, numbers, tables within tables and lists of tables."""
+    values = {
+        "config": {
+            "kafka": {"security": {"protocol": "PLAINTEXT"}, "input_topics": ["a", 'b<"\\&>']},
+            "input": {
+                "format": "json-rows",
+                "map": {
+                    "edges": {
+                        "topic": "a",
+                        "facts": [{"predicate": "triple", "args": ["s", "p", "o"]}],
+                    }
+                },
+            },
+            "pipeline": {"max_batch_bytes": 1 << 30, "target_batch_time": 0.5},
+        }
+    }
+    path = tmp_path / "values.yaml"
+    path.write_text(yaml.safe_dump(values))
+    text = rendered("--values", path)["ConfigMap", NAME]["data"]["streamreasoner.toml"]
+    found = tomllib.loads(text)
+    for section, table in values["config"].items():
+        assert found[section].items() >= table.items()
+
+
+def test_secrets_and_variables_are_there_for_all_containers():
+    """What the configuration names is mounted where it says, and is not readable by others."""
+    container = container_of("others")
+    assert mounts(container)["/etc/kafka-login"] == "kafka-login"
+    [volume] = [each for each in pod_of("others")["volumes"] if each["name"] == "kafka-login"]
+    assert volume["secret"] == {"secretName": "kafka-login", "defaultMode": 0o440}
+    assert {"name": "STREAMREASONER_LOG__LEVEL", "value": "debug"} in container["env"]
+    assert "initContainers" not in pod_of("others")
+
+
+def test_spark_asks_for_executors_as_the_pod_may(tmp_path):
+    """Master, image, names and template of executors are those of the release."""
+    config = configured("spark", tmp_path)
+    options, container = config.spark.options, container_of("spark")
+    assert config.pipeline.backend == "spark"
     assert options["spark.master"].startswith("k8s://")
-    assert options["spark.kubernetes.container.image"] == CONTAINER["image"]
-    assert options["spark.driver.host"] == SET["serviceName"]
-    assert ("Service", SET["serviceName"]) in BY_NAME
-    name = BY_NAME["StatefulSet", "streamreasoner"]["metadata"]["name"]
-    assert SET["replicas"] == 1
-    assert options["spark.kubernetes.driver.pod.name"] == f"{name}-0"
+    assert options["spark.kubernetes.namespace"] == "facts"
+    assert options["spark.kubernetes.container.image"] == container["image"]
+    assert ("Service", options["spark.driver.host"]) in objects("spark")
+    assert options["spark.kubernetes.driver.pod.name"] == f"{NAME}-0"
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert ports["driver"] == int(options["spark.driver.port"])
+    assert ports["blocks"] == int(options["spark.driver.blockManager.port"])
     template = Path(options["spark.kubernetes.executor.podTemplateFile"])
-    assert MOUNTS[str(template.parent)] == "configuration"
-    assert template.name in FILES
-    [subject] = BY_NAME["RoleBinding", "streamreasoner"]["subjects"]
-    assert subject["name"] == POD["serviceAccountName"]
-    assert ("ServiceAccount", subject["name"]) in BY_NAME
-    [rule] = BY_NAME["Role", "streamreasoner"]["rules"]
+    assert mounts(container)[str(template.parent)] == "configuration"
+    executor = yaml.safe_load((tmp_path / template.name).read_text())
+    [subject] = objects("spark")["RoleBinding", NAME]["subjects"]
+    assert subject == {
+        "kind": "ServiceAccount",
+        "name": pod_of("spark")["serviceAccountName"],
+        "namespace": "facts",
+    }
+    [rule] = objects("spark")["Role", NAME]["rules"]
     assert {"pods", "configmaps"} <= set(rule["resources"])
     # No service finds an executor in place of the driver.
-    labels = EXECUTOR["metadata"]["labels"]["app.kubernetes.io/name"]
-    assert labels != SET["selector"]["matchLabels"]["app.kubernetes.io/name"]
+    selector = objects("spark")["Service", NAME]["spec"]["selector"]
+    assert not selector.items() <= executor["metadata"]["labels"].items()
     folder = options["spark.jars"].removesuffix("/*")
     assert f"prepare.py jars {folder}" in DOCKERFILE
     assert options["spark.jars.packages"] == ""
 
 
-def test_driver_and_executors_share_the_state(config):
+def test_driver_and_executors_share_the_state(tmp_path):
     """Both mount one claim where the state is, which several nodes may mount."""
+    config = configured("spark", tmp_path)
+    executor = yaml.safe_load((tmp_path / "executor.yml").read_text())["spec"]
     place = config.spark_state.removeprefix("file:")
-    for mounts, spec in (
-        (CONTAINER["volumeMounts"], POD),
-        (EXECUTOR_CONTAINER["volumeMounts"], EXECUTOR["spec"]),
+    for container, spec in (
+        (container_of("spark"), pod_of("spark")),
+        (executor["containers"][0], executor),
     ):
-        [name] = [mount["name"] for mount in mounts if mount["mountPath"] == place]
+        name = mounts(container)[place]
         [volume] = [volume for volume in spec["volumes"] if volume["name"] == name]
         claim = volume["persistentVolumeClaim"]["claimName"]
-        access = BY_NAME["PersistentVolumeClaim", claim]["spec"]["accessModes"]
+        access = objects("spark")["PersistentVolumeClaim", claim]["spec"]["accessModes"]
         assert access == ["ReadWriteMany"]
 
 
-@pytest.mark.parametrize("spec", [POD, EXECUTOR["spec"]], ids=["driver", "executor"])
-def test_no_pod_has_privileges(spec):
+def test_an_object_store_needs_no_shared_volume(tmp_path):
+    """Neither claim nor mounts are there."""
+    address = ("--set", "spark.shared.enabled=false,config.spark.state_directory=s3a://b/state")
+    found = rendered(*SPARK, *address)
+    assert "PersistentVolumeClaim" not in {kind for kind, _ in found}
+    data = found["ConfigMap", NAME]["data"]
+    (tmp_path / "executor.yml").write_text(data["executor.yml"])
+    assert "volumes" not in yaml.safe_load(data["executor.yml"])["spec"]
+    assert "s3a://b/state" in data["streamreasoner.toml"]
+
+
+@each_variant
+def test_no_pod_has_privileges(variant):
     """Each runs as the user of the image, without capabilities and without a way to gain any."""
     user = re.search(r"^USER (\d+):(\d+)$", DOCKERFILE, re.MULTILINE)
-    security = spec["securityContext"]
-    assert security["runAsNonRoot"]
-    assert (str(security["runAsUser"]), str(security["runAsGroup"])) == user.groups()
-    for container in (*spec["containers"], *spec.get("initContainers", ())):
-        assert container["securityContext"]["allowPrivilegeEscalation"] is False
-        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    template = objects(variant)["ConfigMap", NAME]["data"].get("executor.yml")
+    pods = [pod_of(variant), *([yaml.safe_load(template)["spec"]] if template else [])]
+    for spec in pods:
+        security = spec["securityContext"]
+        assert security["runAsNonRoot"]
+        assert (str(security["runAsUser"]), str(security["runAsGroup"])) == user.groups()
+        for container in (*spec["containers"], *spec.get("initContainers", ())):
+            assert container["securityContext"]["allowPrivilegeEscalation"] is False
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
-def test_topics_are_created_before_the_driver_starts(broker, config, tmp_path):
+def test_topics_are_created_before_the_pipeline_starts(broker, tmp_path):
     """The pod's first container is a command that creates what the configuration names.
 
     It runs here on a broker of one node, so with one replica; run again it leaves the topics alone.
     """
-    assert TOPICS["image"] == CONTAINER["image"]
-    mounts = {mount["mountPath"]: mount["name"] for mount in TOPICS["volumeMounts"]}
-    [option] = [word for word in TOPICS["args"] if word.startswith("--config=")]
-    configured = Path(option.removeprefix("--config="))
-    assert mounts[str(configured.parent)] == "configuration"
-    path = tmp_path / configured.name
+    config = configured("plain", tmp_path)
+    [topics] = pod_of("plain")["initContainers"]
+    assert topics["image"] == container_of("plain")["image"]
+    [option] = [word for word in topics["args"] if word.startswith("--config=")]
+    path = tmp_path / Path(option.removeprefix("--config=")).name
+    assert mounts(topics)[str(Path(option.removeprefix("--config=")).parent)] == "configuration"
     path.write_text(path.read_text().replace("kafka:9092", broker.bootstrap_servers))
-    words = [f"--config={path}" if word == option else word for word in TOPICS["args"]]
+    words = [f"--config={path}" if word == option else word for word in topics["args"]]
     words = [re.sub(r"^(--replication)=\d+$", r"\1=1", word) for word in words]
     for outcome in ("created", "exists"):
         result = CliRunner().invoke(app, words)
@@ -209,4 +324,5 @@ def test_a_driver_is_submitted_and_all_else_is_a_command():
     assert shlex.join(driver[1:]) == (
         "--deploy-mode client --conf spark.driver.bindAddress=10.0.0.1 --class x"
     )
-    assert started(CONTAINER["args"], {}) == ["streamreasoner", *CONTAINER["args"]]
+    words = ["run", "--config=/etc/streamreasoner/streamreasoner.toml"]
+    assert started(words, {}) == ["streamreasoner", *words]
