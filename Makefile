@@ -36,7 +36,7 @@ DEV_STAMP := $(VENV)/.dev-$(LOCK)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
 .PHONY: help demo test test-thorough check format format-check lint types imports docstrings house licences bench
-.PHONY: conformance fuzz picture docs lock clean
+.PHONY: conformance fuzz picture reference docs lock clean
 .PHONY: python java
 
 help: ## List the commands
@@ -90,6 +90,9 @@ bench: java $(DEV_STAMP) ## Run the benchmarks and print their tables
 picture: java $(DEV_STAMP) ## Take the pictures of the demo and of its page again
 	$(BIN)/python scripts/picture.py $(ARGS)
 	$(BIN)/python scripts/screenshots.py
+
+reference: $(DEV_STAMP) ## Write the parts of the reference that are made from code
+	PYTHONPATH=scripts $(BIN)/python -m reference
 
 docs: $(DOCS_STAMP) ## Build the site of the documents into build/site/html
 	$(DOCS)/bin/python scripts/build_docs.py

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCES: Final = ("*.md", "docs/**/*", "examples/**/*.md", "tests/*/README.md")
-_NOT_COPIED: Final = frozenset({".json"})  # results of benchmarks
+_NOT_COPIED: Final = "docs/benchmarks/results"
 _REPOSITORY_ONLY: Final = frozenset({".stderr", ".py", ".toml", ""})
 # Elements that make a browser load what their attribute names.
 _LOADED: Final = {
@@ -75,7 +75,7 @@ def assemble(root: Path, source: Path) -> None:
     shutil.rmtree(source, ignore_errors=True)
     for pattern in SOURCES:
         for path in root.glob(pattern):
-            if path.is_file() and path.suffix not in _NOT_COPIED:
+            if path.is_file() and not path.is_relative_to(root / _NOT_COPIED):
                 copy = source / path.relative_to(root)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, copy)

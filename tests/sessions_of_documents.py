@@ -2,9 +2,9 @@
 
 A block with a title writes the file of that name, unless its language is `console`. In a console
 block a line that begins with `$ ` is a command, which a backslash at its end continues; the other
-lines are its output, where `…` stands for any text. The title of a console names a terminal that keeps running:
-a later block of that title shows what it prints next. A comment `<!-- not run: REASON -->` before
-a block leaves it out.
+lines are its output, where `…` stands for any text. The title of a console names a terminal that
+keeps running: a later block of that title shows what it prints next. A comment
+`<!-- not run: REASON -->` before a block leaves it out.
 """
 
 from __future__ import annotations
