@@ -25,18 +25,23 @@ THOROUGH_TESTS := tests/examples tests/faults tests/fuzz tests/laws $(wildcard t
 	tests/integration/test_storage_crash.py tests/unit/state/test_past_damage.py \
 	tests/unit/state/test_storage_damage.py tests/unit/state/test_storage_maintain.py
 
+# Those of the project's tools, and those that need a peer of a version of its own, run with the locked versions only.
+UNIT_TESTS := tests/unit $(addprefix --ignore=tests/unit/,benchmarks scripts shapes/test_validation.py test_conformance.py \
+	test_house.py)
+
 BIN := $(VENV)/bin
 # The stamps carry a checksum, so that a changed lock installs again whatever the clock of the checkout says.
-LOCK := $(shell cat pyproject.toml requirements.txt requirements-dev.txt | cksum | cut -d ' ' -f 1)
+LOCK := $(shell cat pyproject.toml requirements/*.txt | cksum | cut -d ' ' -f 1)
 RUN_STAMP := $(VENV)/.run-$(LOCK)
 # The site's generator has an environment of its own, as it shares no package with ours.
 DOCS := $(VENV)/docs
-DOCS_STAMP := $(DOCS)/.docs-$(shell cksum < requirements-docs.txt | cut -d ' ' -f 1)
+DOCS_STAMP := $(DOCS)/.docs-$(shell cksum < requirements/docs.txt | cut -d ' ' -f 1)
 DEV_STAMP := $(VENV)/.dev-$(LOCK)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
 .PHONY: help demo test test-thorough check format format-check lint types imports docstrings house licences bench
 .PHONY: conformance fuzz picture reference docs lock clean
+.PHONY: test-versions test-lowest test-newest
 .PHONY: python java
 
 help: ## List the commands
@@ -50,6 +55,12 @@ test: java $(DEV_STAMP) ## Run all tests on real Kafka, Spark and Delta (ARGS="-
 
 test-thorough: java $(DEV_STAMP) ## Run laws and crashes at length, for hours (ARGS="-k name" for some)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest $(WORKERS) --timeout=0 $(THOROUGH_TESTS) $(ARGS)
+
+test-versions: test-lowest test-newest ## Run the unit tests with the lowest and the newest dependencies
+
+# Kernels of another numba are compiled into a cache of their own.
+test-lowest test-newest: test-%: java $(VENV)/%/.installed-$(LOCK)
+	NUMBA_CACHE_DIR=$(abspath $(VENV)/$*/kernels) $(VENV)/$*/bin/python -m pytest $(UNIT_TESTS) $(ARGS)
 
 conformance: $(DEV_STAMP) ## Run the test suites of the W3C in a folder (DIR=w3c)
 	$(BIN)/python tests/conformance/run.py $(DIR) $(ARGS)
@@ -113,7 +124,7 @@ java:
 $(RUN_STAMP): | python
 	@echo "Installing the locked requirements into $(VENV), once per lock file."
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --require-hashes -r requirements.txt
+	$(PIP) --require-hashes -r requirements/run.txt
 	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -121,12 +132,19 @@ $(RUN_STAMP): | python
 $(DEV_STAMP): | python
 	@echo "Installing the locked development requirements into $(VENV), once per lock file."
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --require-hashes -r requirements-dev.txt
+	$(PIP) --require-hashes -r requirements/dev.txt
 	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@ $(RUN_STAMP)
+
+$(VENV)/lowest/.installed-$(LOCK) $(VENV)/newest/.installed-$(LOCK): $(VENV)/%/.installed-$(LOCK): requirements/%.txt | python
+	@echo "Installing the $* requirements into $(@D), once per lock file."
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check install --require-hashes -r $<
+	$(@D)/bin/python -m pip --disable-pip-version-check install --no-deps --no-build-isolation -e .
+	@touch $@
 
 $(DOCS_STAMP): | python
 	@echo "Installing the locked generator of the site into $(DOCS), once per lock file."
 	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/python -m pip --disable-pip-version-check install --require-hashes -r requirements-docs.txt
+	$(DOCS)/bin/python -m pip --disable-pip-version-check install --require-hashes -r requirements/docs.txt
 	@touch $@

@@ -57,7 +57,7 @@ from streamreasoner.pipeline.observers import PipelineObserver
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.service import assemble, supervise
 from streamreasoner.system import jvm
-from streamreasoner.system.allocator import keep_freed_memory
+from streamreasoner.system.memory import keep_freed_memory
 from streamreasoner.system.stopping import on_signals
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from benchmarks.pipeline import (
 )
 from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.query.replica import Replica
-from streamreasoner.system.allocator import keep_freed_memory
+from streamreasoner.system.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -29,7 +29,7 @@ from streamreasoner.io.codec.from_files import Sending, messages_of
 from streamreasoner.io.formats.registry import of_name
 from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.io.kafka.topics import create_topics, produce
-from streamreasoner.system.allocator import keep_freed_memory
+from streamreasoner.system.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

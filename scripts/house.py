@@ -13,6 +13,8 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from packaging.requirements import Requirement
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -64,7 +66,7 @@ def no_machine(path: Path, text: str) -> Iterator[tuple[int, str]]:
 
 def locks_name_no_registry(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """A lock file holds versions and hashes; where packages come from is the reader's choice."""
-    if not path.name.startswith("requirements"):
+    if path.parent.name != "requirements":
         return
     for number, line in enumerate(text.splitlines(), start=1):
         if found := REGISTRY.search(line):
@@ -191,21 +193,29 @@ def files(root: Path) -> Iterator[Path]:
 
 
 def unlocked(root: Path) -> Iterator[str]:
-    """Pinned requirements of `pyproject.toml` that a lock file does not hold at that version."""
+    """Requirements of `pyproject.toml` that a lock file does not hold at a version they allow."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    groups, extras = project["dependency-groups"], project["project"]["optional-dependencies"]
     run = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
-    pins = {
-        "requirements.txt": run,
-        "requirements-dev.txt": [*run, *project["dependency-groups"]["dev"]],
-        "requirements-docs.txt": project["dependency-groups"]["docs"],
+    everything = [*run, *(each for extra in extras.values() for each in extra)]
+    needed = {
+        "run": [*run, *extras["pipeline"], *extras["server"], *extras["shell"]],
+        "dev": [*everything, *groups["dev"], *groups["test"]],
+        "docs": groups["docs"],
+        "lowest": [*everything, *groups["test"]],
+        "newest": [*everything, *groups["test"]],
     }
-    for name, requirements in pins.items():
-        locked = set(
-            re.findall(r"^[\w.-]+==[^\s;]+", (root / name).read_text("utf-8"), re.MULTILINE)
+    for name, requirements in needed.items():
+        path = root / "requirements" / f"{name}.txt"
+        locked = dict(
+            re.findall(r"^([\w.-]+)==([^\s;]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
         )
-        for requirement in requirements:
-            if re.sub(r"\[.*?\]", "", requirement) not in locked:
-                yield f"{name}:1: lacks {requirement}; run `make lock`."
+        named = map(Requirement, (each for each in requirements if isinstance(each, str)))
+        for requirement in named:
+            if requirement.name != project["project"][
+                "name"
+            ] and not requirement.specifier.contains(locked.get(requirement.name, "")):
+                yield f"{path.relative_to(root)}:1: lacks {requirement}; run `make lock`."
 
 
 def violations(root: Path) -> Iterator[str]:

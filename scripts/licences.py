@@ -103,8 +103,8 @@ def main() -> int:
     """Check what the package and its extras need."""
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     requirements = [*project["dependencies"]]
-    for extra in project.get("optional-dependencies", {}).values():
-        requirements += extra
+    for extra in project["optional-dependencies"].values():
+        requirements += [each for each in extra if not each.startswith(project["name"])]
     count, problems = 0, []
     for name in needed(requirements):
         count += 1

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.io.formats.columns.statements import GRAPH, REQUIRED
 from streamreasoner.lang.ast import QUAD, TRIPLE
+from streamreasoner.system.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +110,7 @@ def to_pandas(table: pa.Table) -> Any:
     Raises:
         EnvironmentSetupError: pandas is not installed.
     """
-    _require("pandas")
+    require("pandas", "to_pandas()")
     return table.to_pandas()
 
 
@@ -120,13 +120,5 @@ def to_polars(table: pa.Table) -> Any:
     Raises:
         EnvironmentSetupError: polars is not installed.
     """
-    return _require("polars").from_arrow(table)
-
-
-def _require(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise EnvironmentSetupError(
-            f"{name} is not installed. Install it (pip install {name}), or use to_arrow()."
-        ) from None
+    require("polars", "to_polars()")
+    return import_module("polars").from_arrow(table)

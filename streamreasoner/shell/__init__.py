@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from streamreasoner.shell.execute import Session
-from streamreasoner.shell.prompt import run_prompt
 from streamreasoner.shell.script import run_script
 
-__all__ = ["Session", "run_prompt", "run_script"]
+__all__ = ["Session", "run_script"]

@@ -45,7 +45,7 @@ def versions() -> str:
     if missing:
         raise EnvironmentSetupError(
             f"The packages {', '.join(missing)} are not installed. Install them with: pip install "
-            f"{PACKAGE}"
+            f"'{PACKAGE}[pipeline]'"
         )
     return f"Python {platform.python_version()}, {', '.join(found)}"
 

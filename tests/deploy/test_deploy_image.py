@@ -91,7 +91,7 @@ def test_requirements_are_locked_with_hashes():
     assert "--require-hashes" in commands[0]
     assert all("--no-index" in command for command in commands[1:])
     for build in PROJECT["build-system"]["requires"]:
-        assert build in (ROOT / "requirements.txt").read_text(encoding="utf-8")
+        assert build in (ROOT / "requirements/run.txt").read_text(encoding="utf-8")
 
 
 def test_the_python_of_the_image_is_supported():

@@ -5,20 +5,22 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import house
 import pytest
+from packaging.requirements import Requirement
 
-LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-docs.txt")
 ROOT = Path(__file__).parents[2]
+LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 
 PLANTED = {
     "a marker": ("x.py", '"""A module that does one thing."""\n# TODO later\n', 2),
     "a home folder": ("x.md", "Data is in /home/someone/data.\n", 1),
     "a password": ("x.toml", 'url = "https://user:secret@host/"\n', 1),
-    "a registry in a lock file": ("requirements.txt", "--index-url https://host/simple\n", 1),
-    "a file address in a lock file": ("requirements-dev.txt", "x @ file:wheels/x.whl\n", 1),
+    "a registry in a lock file": ("requirements/run.txt", "--index-url https://host/simple\n", 1),
+    "a file address in a lock file": ("requirements/dev.txt", "x @ file:wheels/x.whl\n", 1),
     "a comment on history": ("x.py", '"""A module that does one thing."""\n# We now use ids\n', 2),
     "a module without a docstring": ("x.py", "X = 1\n", 1),
     "a docstring that repeats the name": ("x.py", '"""The x module."""\n', 1),
@@ -73,28 +75,53 @@ def test_a_folder_without_rooms_is_found(tmp_path: Path) -> None:
     ]
 
 
-def test_the_lock_files_hold_every_pinned_requirement() -> None:
-    """What `pyproject.toml` pins is in the lock files at that version."""
+def test_the_lock_files_hold_every_requirement() -> None:
+    """What `pyproject.toml` requires is in the lock files at a version that it allows."""
+    assert len(LOCKS) == 5
     assert list(house.unlocked(ROOT)) == []
 
 
+def test_the_lowest_versions_are_locked() -> None:
+    """What the package requires is tested with the first version that it allows."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = (ROOT / "requirements/lowest.txt").read_text("utf-8").splitlines()
+    pinned = {line.partition(" ")[0] for line in lines}
+    required = [*project["dependencies"]]
+    for extra in project["optional-dependencies"].values():
+        required += extra
+    firsts = {}
+    for requirement in map(Requirement, required):
+        bounds = [each.version for each in requirement.specifier if each.operator == ">="]
+        assert len(bounds) == (requirement.name != "streamreasoner"), requirement
+        firsts.setdefault(requirement.name, []).extend(bounds)
+    del firsts["streamreasoner"]
+
+    missing = [
+        name
+        for name, bounds in firsts.items()
+        if not any(f"{name}=={bound}" in pinned for bound in bounds)
+    ]
+
+    assert missing == []
+
+
 def test_a_stale_lock_file_is_found(tmp_path: Path) -> None:
-    """A version that differs between `pyproject.toml` and a lock file is reported."""
-    for name in ("pyproject.toml", *LOCKS):
-        shutil.copy(ROOT / name, tmp_path / name)
-    lock = tmp_path / "requirements.txt"
+    """A version in a lock file that `pyproject.toml` does not allow is reported."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
+    lock = tmp_path / "requirements/run.txt"
     lock.write_text(lock.read_text("utf-8").replace("\nnumpy==", "\nnumpy==0."), encoding="utf-8")
 
     found = list(house.unlocked(tmp_path))
 
     assert len(found) == 1
-    assert found[0].startswith("requirements.txt:1: lacks numpy==")
+    assert found[0].startswith("requirements/run.txt:1: lacks numpy>=")
 
 
 def test_every_locked_requirement_has_a_hash() -> None:
     """Installation can refuse what the lock files do not know by content."""
-    for name in LOCKS:
-        lines = (ROOT / name).read_text("utf-8").splitlines()
+    for path in LOCKS:
+        lines = path.read_text("utf-8").splitlines()
         bare = [
             line
             for line, after in zip(lines, [*lines[1:], ""], strict=True)

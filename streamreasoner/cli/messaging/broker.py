@@ -23,6 +23,10 @@ def broker(
 
     For trials only: one node, on 127.0.0.1, without replication or access control.
     """
+    from streamreasoner.system.extras import require
+
+    require("pipeline", "`streamreasoner broker`")
+
     from streamreasoner.io.kafka.broker import Broker
 
     server = Broker(directory.absolute(), port=port)

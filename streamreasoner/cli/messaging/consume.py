@@ -62,6 +62,10 @@ def consume(
     Without --headers, the reason for each dead letter goes to standard error. With --format, so
     does that for each message without updates.
     """
+    from streamreasoner.system.extras import require
+
+    require("kafka", "`streamreasoner consume`")
+
     from streamreasoner.config import load
     from streamreasoner.io.kafka.offsets.positions import Position
     from streamreasoner.io.kafka.topics import consume as read_topic

@@ -67,6 +67,10 @@ def produce(
     ] = None,
 ) -> None:
     """Send facts, or lines of JSON unchanged, to an input topic."""
+    from streamreasoner.system.extras import require
+
+    require("kafka", "`streamreasoner produce`")
+
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

@@ -29,6 +29,10 @@ def create(
     replication: Annotated[int, typer.Option(min=1, help="Copies of each topic.")] = 1,
 ) -> None:
     """Create the missing topics of the configuration."""
+    from streamreasoner.system.extras import require
+
+    require("kafka", "`streamreasoner topics create`")
+
     from streamreasoner.config import load
     from streamreasoner.io.kafka.topics import create_topics
 
@@ -78,6 +82,10 @@ def delete(
 
     An input topic is deleted only if it is named. To start the pipeline from nothing, use `reset`.
     """
+    from streamreasoner.system.extras import require
+
+    require("kafka", "`streamreasoner topics delete`")
+
     from streamreasoner.cli.confirm import confirm
     from streamreasoner.config import load, own_topics, topic_roles
     from streamreasoner.errors import ConfigError

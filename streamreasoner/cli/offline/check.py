@@ -57,6 +57,10 @@ def _of_rules(rules: str) -> CheckedProgram:
 
 
 def _of_config(path: Path) -> CheckedProgram:
+    from streamreasoner.system.extras import require
+
+    require("pipeline", "`streamreasoner check --config`")
+
     from streamreasoner.config import load
     from streamreasoner.upkeep.offline import check_offline
 

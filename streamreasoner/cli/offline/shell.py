@@ -53,14 +53,20 @@ def shell(
     """
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.program.load import load_program
-    from streamreasoner.shell import Session, run_prompt, run_script
+    from streamreasoner.shell import Session, run_script
     from streamreasoner.shell.output import Line, Tone
-    from streamreasoner.shell.prompt import history_file
 
+    interactive = sys.stdin.isatty() and sys.stdout.isatty()
+    if interactive:
+        from streamreasoner.system.extras import require
+
+        require("shell", "The prompt of `streamreasoner shell`")
     files = [str(path) for path in facts or ()]
     how = reading(read_as, header=header, base=base)
     reasoner = Reasoner(load_program(rules, graphs))
-    if sys.stdin.isatty() and sys.stdout.isatty():
+    if interactive:
+        from streamreasoner.shell.prompt import history_file, run_prompt
+
         session = Session(
             reasoner,
             limit=limit or _SHOWN_AT_A_TERMINAL,

@@ -61,6 +61,10 @@ def bootstrap(
 
     If it is interrupted, run it again.
     """
+    from streamreasoner.system.extras import require
+
+    require("pipeline", "`streamreasoner bootstrap`")
+
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

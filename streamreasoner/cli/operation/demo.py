@@ -32,6 +32,10 @@ def demo(
     People come and go, courses begin and end, and the schema changes under them. Exits 0 only if
     the final closure equals an evaluation from scratch.
     """
+    from streamreasoner.system.extras import require
+
+    require("demo", "`streamreasoner demo`")
+
     from streamreasoner.demo.dashboard import Dashboard
     from streamreasoner.demo.plain import PlainView
     from streamreasoner.demo.run import run

@@ -161,6 +161,10 @@ def _send(  # noqa: PLR0917 - a change, and how it is sent
     query: str | None = None,
 ) -> None:
     """Send a control message; with *wait_seconds*, wait that long for the outcome."""
+    from streamreasoner.system.extras import require
+
+    require("kafka", "A change of rules")
+
     from streamreasoner.io.kafka.topics import produce_one
     from streamreasoner.pipeline.control import write_control
     from streamreasoner.pipeline.rule_changes import why_files_are_refused

@@ -7,9 +7,13 @@ from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 
 def run(config: ConfigFile = CONFIG_FILE) -> None:
     """Run a pipeline until SIGTERM or SIGINT; the current batch is finished first."""
-    from streamreasoner.system.allocator import keep_freed_memory
+    from streamreasoner.system.memory import keep_freed_memory
 
     keep_freed_memory()
+
+    from streamreasoner.system.extras import require
+
+    require("pipeline", "`streamreasoner run`")
 
     from streamreasoner.cli.logs import configure_logging
     from streamreasoner.config import load
@@ -17,6 +21,8 @@ def run(config: ConfigFile = CONFIG_FILE) -> None:
     from streamreasoner.system.stopping import on_signals
 
     loaded = load(config)
+    if loaded.server.facts:
+        require("server", "server.facts = true")
     configure_logging(loaded.log)
     with on_signals() as stop:
         supervise.run(loaded, stop)

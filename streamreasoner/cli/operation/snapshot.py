@@ -54,6 +54,10 @@ def snapshot(
     The pipeline may be running. With the messages of the output topic from these offsets on, a
     reader has everything.
     """
+    from streamreasoner.system.extras import require
+
+    require("kafka", "`streamreasoner snapshot`")
+
     from streamreasoner.cli.operation.moments import epoch_of, open_past
     from streamreasoner.config import load
     from streamreasoner.io.formats.registry import of_name

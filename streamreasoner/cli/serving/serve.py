@@ -48,6 +48,10 @@ def serve(
 
     A pipeline may be writing to the state. It is only read.
     """
+    from streamreasoner.system.extras import require
+
+    require("server", "`streamreasoner serve`")
+
     from streamreasoner.cli.logs import configure_logging
     from streamreasoner.cli.operation.moments import epoch_of
     from streamreasoner.config import LogConfig

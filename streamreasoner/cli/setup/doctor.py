@@ -30,6 +30,10 @@ def doctor(
     Nothing is changed, and a running pipeline is not disturbed. Each line says what is wrong and
     what to do. Exits with 1 if a start would fail.
     """
+    from streamreasoner.system.extras import require
+
+    require("pipeline", "`streamreasoner doctor`")
+
     from itertools import chain
 
     from streamreasoner.upkeep.doctor import examine_machine, examine_pipeline

@@ -15,6 +15,10 @@ def reset(config: ConfigFile = CONFIG_FILE, *, yes: Yes = False) -> None:
     The next start reads the input from its beginning. Input, control and dead-letter topics stay
     as they are. Readers of the output topic must begin again, too.
     """
+    from streamreasoner.system.extras import require
+
+    require("kafka", "`streamreasoner reset`")
+
     from contextlib import closing
 
     from streamreasoner.cli.confirm import confirm

@@ -19,8 +19,7 @@ import anyio.to_thread
 from streamreasoner.errors import LimitError, StateError, StateFullError
 from streamreasoner.query.replica import Replica
 from streamreasoner.server.web.errors import HttpError
-from streamreasoner.system.allocator import return_freed_memory
-from streamreasoner.system.memory import physical_memory
+from streamreasoner.system.memory import physical_memory, return_freed_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable

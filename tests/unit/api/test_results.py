@@ -136,7 +136,10 @@ def test_a_missing_library_is_named(monkeypatch):
     """The message has the way out."""
     monkeypatch.setitem(sys.modules, "pandas", None)
     facts = Reasoner.from_rules(PATHS).facts("path")
-    with pytest.raises(EnvironmentSetupError, match=r"pandas is not installed.*pip install pandas"):
+    with pytest.raises(
+        EnvironmentSetupError,
+        match=r"needs pandas, which is not installed.*'streamreasoner\[pandas\]'",
+    ):
         facts.to_pandas()
 
 

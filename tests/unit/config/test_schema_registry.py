@@ -107,5 +107,5 @@ def test_a_package_that_is_not_installed(files, package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(EnvironmentSetupError) as caught:
         connect(parse(files, {"url": URL}).schema_registry)
-    assert f"need the package {package}, which is not installed" in str(caught.value)
+    assert f"needs {package}, which is not installed" in str(caught.value)
     assert "pip install 'streamreasoner[schema-registry]'" in str(caught.value)

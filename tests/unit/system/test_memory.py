@@ -8,7 +8,7 @@ import sys
 SCRIPT = """
 import resource
 import threading
-from streamreasoner.system.allocator import keep_freed_memory
+from streamreasoner.system.memory import keep_freed_memory
 
 keep_freed_memory()
 import pyarrow as pa

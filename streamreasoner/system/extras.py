@@ -1,0 +1,64 @@
+"""What the extras of the package install. Invariant: what needs one is refused before it begins."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from streamreasoner.errors import EnvironmentSetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KAFKA: Final = {"confluent_kafka": "confluent-kafka", "kafka": "kafka-python"}
+_PIPELINE: Final = {**_KAFKA, "prometheus_client": "prometheus-client", "pyspark": "pyspark"}
+_SERVER: Final = {
+    "anyio": "anyio",
+    "prometheus_client": "prometheus-client",
+    "starlette": "starlette",
+    "uvicorn": "uvicorn",
+}
+EXTRAS: Final[Mapping[str, Mapping[str, str]]] = {
+    "demo": {**_PIPELINE, **_SERVER},
+    "kafka": _KAFKA,
+    "pandas": {"pandas": "pandas"},
+    "pipeline": _PIPELINE,
+    "polars": {"polars": "polars"},
+    "schema-registry": {
+        "authlib": "authlib",
+        "confluent_kafka": "confluent-kafka",
+        "fastavro": "fastavro",
+        "google.protobuf": "protobuf",
+        "httpx2": "httpx2",
+    },
+    "server": _SERVER,
+    "shell": {"prompt_toolkit": "prompt-toolkit"},
+}
+"""The modules that the package imports only if an extra is installed, and what installs them."""
+
+
+def require(extra: str, what: str) -> None:
+    """Refuse to begin without an extra.
+
+    Args:
+        extra: Its name.
+        what: What needs it, in the singular.
+
+    Raises:
+        EnvironmentSetupError: Something of the extra is not installed.
+    """
+    missing = [name for module, name in EXTRAS[extra].items() if not _is_installed(module)]
+    if missing:
+        *others, last = sorted(missing)
+        names = f"{', '.join(others)} and {last}, which are" if others else f"{last}, which is"
+        raise EnvironmentSetupError(
+            f"{what} needs {names} not installed. Install the extra with: "
+            f"pip install 'streamreasoner[{extra}]'"
+        )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ImportError:
+        return False
