@@ -4,11 +4,14 @@ A block with a title writes the file of that name, unless its language is `conso
 block a line that begins with `$ ` is a command, which a backslash at its end continues; the other
 lines are its output, where `…` stands for any text. The title of a console names a terminal that
 keeps running: a later block of that title shows what it prints next. A comment
-`<!-- not run: REASON -->` before a block leaves it out.
+`<!-- not run: REASON -->` before a block leaves it out. Blocks of Python without a title share
+their names, and what they print is in the block with the title `output` after them.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import signal
@@ -151,6 +154,7 @@ def run(text, folder):
         "NO_COLOR": "1",
     }
     terminals = {}
+    names, printed = {}, ""
     with ExitStack() as stack:
         for block in blocks_of(text):
             if block.reason is not None:
@@ -164,6 +168,12 @@ def run(text, folder):
                         opened = stack.enter_context(terminal(command, folder, environment))
                         terminals[block.title] = opened
                     terminals[block.title].expect(output)
+            elif block.title == "output":
+                assert printed == block.text, f"line {block.line}"
+            elif block.language == "python" and block.title is None:
+                with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.chdir(folder):
+                    exec(block.text, names)  # noqa: S102 - the document's own text
+                printed = out.getvalue()
             elif block.title is not None:
                 (folder / block.title).write_text(block.text, "utf-8")
     return terminals

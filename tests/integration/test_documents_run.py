@@ -8,12 +8,15 @@ import pytest
 import sessions_of_documents
 
 ROOT = Path(__file__).parents[2]
-GUIDES = ("from-jena", "from-nightly-jobs", "from-sql", "test-rules")
+GUIDES = (
+    *("how-to/from-jena", "how-to/from-nightly-jobs", "how-to/from-sql", "how-to/test-rules"),
+    *("inside/multiplicities", "inside/epoch-by-hand", "inside/joining", "inside/settling"),
+)
 
 
 @pytest.mark.parametrize("guide", GUIDES)
 def test_a_guide_shows_what_happens(guide, tmp_path):
     """Every command of the guide prints what the guide shows."""
-    text = (ROOT / f"docs/how-to/{guide}.md").read_text("utf-8")
+    text = (ROOT / f"docs/{guide}.md").read_text("utf-8")
 
     sessions_of_documents.run(text, tmp_path)
