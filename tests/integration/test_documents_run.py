@@ -9,6 +9,7 @@ import sessions_of_documents
 
 ROOT = Path(__file__).parents[2]
 GUIDES = (
+    *("../README", "how-to/python"),
     *("how-to/from-jena", "how-to/from-nightly-jobs", "how-to/from-sql", "how-to/test-rules"),
     *("inside/multiplicities", "inside/epoch-by-hand", "inside/joining", "inside/settling"),
 )

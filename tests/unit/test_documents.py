@@ -51,13 +51,6 @@ def test_links_lead_somewhere(document: str) -> None:
     assert broken == []
 
 
-def test_the_readme_has_a_program_that_is_accepted() -> None:
-    """The rules that the README shows are a program without errors."""
-    (program,) = blocks("README.md", "prolog")
-
-    Reasoner.from_rules(program)
-
-
 def test_the_readme_has_python_that_runs() -> None:
     """The README's Python example runs, and derives what its comments say."""
     (example,) = blocks("README.md", "python")
@@ -105,15 +98,6 @@ def test_the_worked_example_is_what_happens() -> None:
         traces.append(set(reasoner.trace("reach")))
 
     assert traces == traces_of_the_worked_example()
-
-
-def test_the_readme_has_a_configuration_that_is_accepted(tmp_path: Path) -> None:
-    """The configuration that the README shows is valid as it stands."""
-    (text,) = blocks("README.md", "toml")
-
-    accepted = config.parse(tomllib.loads(text), {}, tmp_path)
-
-    assert accepted.kafka.input_topics == ("family",)
 
 
 def test_the_mapping_of_a_change_event_makes_of_it_what_the_text_says() -> None:
