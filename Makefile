@@ -41,7 +41,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
 .PHONY: help demo test test-thorough check format format-check lint types imports docstrings house licences bench
 .PHONY: conformance fuzz picture reference docs lock clean
-.PHONY: test-versions test-lowest test-newest
+.PHONY: test-versions test-lowest test-newest release try-wheel
 .PHONY: python java
 
 help: ## List the commands
@@ -108,6 +108,12 @@ reference: $(DEV_STAMP) ## Write the parts of the reference that are made from c
 docs: $(DOCS_STAMP) ## Build the site of the documents into build/site/html
 	$(DOCS)/bin/python scripts/build_docs.py
 
+release: $(VENV)/release/.installed-$(LOCK) ## Make the wheel, sdist, bill of materials and notes of a release in dist/
+	$(VENV)/release/bin/python scripts/release.py
+
+try-wheel: java ## Install the wheel of dist/ in new environments and run a pipeline (takes minutes)
+	$(PYTHON) scripts/try_wheel.py dist/*.whl
+
 lock: ## Compile the lock files again from pyproject.toml (needs uv)
 	scripts/lock $(ARGS)
 
@@ -136,7 +142,7 @@ $(DEV_STAMP): | python
 	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@ $(RUN_STAMP)
 
-$(VENV)/lowest/.installed-$(LOCK) $(VENV)/newest/.installed-$(LOCK): $(VENV)/%/.installed-$(LOCK): requirements/%.txt | python
+$(patsubst %,$(VENV)/%/.installed-$(LOCK),lowest newest release): $(VENV)/%/.installed-$(LOCK): requirements/%.txt | python
 	@echo "Installing the $* requirements into $(@D), once per lock file."
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip --disable-pip-version-check install --require-hashes -r $<

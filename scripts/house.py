@@ -202,6 +202,7 @@ def unlocked(root: Path) -> Iterator[str]:
         "run": [*run, *extras["pipeline"], *extras["server"], *extras["shell"]],
         "dev": [*everything, *groups["dev"], *groups["test"]],
         "docs": groups["docs"],
+        "release": [*project["build-system"]["requires"], *groups["release"]],
         "lowest": [*everything, *groups["test"]],
         "newest": [*everything, *groups["test"]],
     }
