@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from itertools import chain, groupby
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
@@ -57,7 +58,6 @@ from streamreasoner.program.text import common_prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from rdflib import Graph
 
@@ -167,6 +167,64 @@ class Reasoner:
             max_new_terms=max_new_terms,
             allowed_lateness=allowed_lateness,
         )
+
+    @classmethod
+    def open(
+        cls,
+        directory: str | Path,
+        rules: str | Path | None = None,
+        *,
+        graphs: Literal["default", "union", "each"] | None = None,
+        recursion_limit: int = DEFAULT_RECURSION_LIMIT,
+        max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
+        allowed_lateness: timedelta = timedelta(0),
+    ) -> Reasoner:
+        """A reasoner whose state is in a directory, in the Delta tables that a pipeline has.
+
+        Each epoch is durable once the method that applies it returns: after a crash, the state has
+        all of it or nothing, and `epochs` tells which. Other processes may read the state meanwhile
+        (`streamreasoner serve`, `state`, `diff`, `history`), and one at a time has it open. Close
+        it, or use it in a `with` statement.
+
+        Args:
+            directory: The directory; created if absent.
+            rules: The rules of a new state. For a state that is there, None or its present rules.
+            graphs: As in `from_rules`.
+            recursion_limit: Iterations after which a stratum counts as not converging.
+            max_new_terms: Most new terms that the rules of an epoch may make.
+            allowed_lateness: How far the frontier stays behind the greatest event time.
+
+        Raises:
+            ProgramError: The rules are invalid; the message lists every error with its position.
+            EnvironmentSetupError: Another process has it open, or the directory cannot be written.
+            StateError: The state is damaged, of another version, of a pipeline, or has other rules;
+                or there is none, and no rules to begin one.
+        """
+        # Most reasoners are in memory, so they do not import how.
+        from streamreasoner.api.durable.opening import open_session  # noqa: PLC0415
+
+        session = open_session(
+            Path(directory),
+            None if rules is None else load_program(rules, graphs),
+            recursion_limit=recursion_limit,
+            max_new_terms=max_new_terms,
+        )
+        return cls.of_session(session, allowed_lateness)
+
+    def close(self) -> None:
+        """Release what the reasoner has open; one in memory has nothing open."""
+        self.session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs have been applied, which is the number of the next one."""
+        return self.session.next_epoch
 
     def apply(self, updates: Iterable[Update]) -> Diff:
         """Apply one epoch of updates, in any order.

@@ -77,6 +77,14 @@ ReadAs = Annotated[
 CONFIG_FILE = Path("streamreasoner.toml")
 """The configuration that commands read unless they are given another one."""
 ConfigFile = Annotated[Path, typer.Option(help="The configuration file (TOML).")]
+StateDirectory = Annotated[
+    Path | None,
+    typer.Option(
+        "--state",
+        help="The directory of the state, in place of a configuration: that of Reasoner.open, or"
+        " state.directory of a pipeline.",
+    ),
+]
 All = Annotated[
     bool,
     typer.Option("--all", help="Include the facts of predicates that are declared with @hidden."),

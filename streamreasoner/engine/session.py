@@ -194,6 +194,9 @@ class Session:
             plan, facts = self._change_to(program)
             self.engine.rehearse(chain(facts, updates), plan, frontier, read=read)
 
+    def close(self) -> None:
+        """Release what it has open; a session in memory has nothing open."""
+
     @property
     def evaluated(self) -> Engine:
         """The engine, in which the facts of the program hold even before the first epoch."""

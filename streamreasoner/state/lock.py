@@ -49,26 +49,30 @@ class StateLock:
     Args:
         directory: The state directory; created if absent, readable by its owner only.
         timeout: Seconds to wait for a holder that may be about to exit.
+        key: The configuration key that names the directory; empty if none does.
 
     Raises:
         EnvironmentSetupError: Another process holds it, or the directory cannot be written.
     """
 
-    def __init__(self, directory: Path, *, timeout: float = _TIMEOUT_SECONDS) -> None:
+    def __init__(
+        self, directory: Path, *, timeout: float = _TIMEOUT_SECONDS, key: str = "state.directory"
+    ) -> None:
+        shown = f"{directory} ({key})" if key else f"{directory}"
         path = directory / "lock"
         try:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise EnvironmentSetupError(
-                f"The directory {directory} (state.directory) cannot be used: {error.strerror}."
+                f"The directory {shown} cannot be used: {error.strerror}."
             ) from None
         deadline = time.monotonic() + timeout
         while not self._try():
             if time.monotonic() >= deadline:
                 os.close(self._descriptor)
                 raise EnvironmentSetupError(
-                    f"The directory {directory} (state.directory) is in use by process "
+                    f"The directory {shown} is in use by process "
                     f"{_written(path)}. Stop it, or choose another directory."
                 )
             time.sleep(0.1)

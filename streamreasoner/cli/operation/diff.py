@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP, Format, Lines
-from streamreasoner.cli.options import CONFIG_FILE, All, ConfigFile
+from streamreasoner.cli.options import CONFIG_FILE, All, ConfigFile, StateDirectory
 from streamreasoner.counts import counted
 
 
@@ -17,6 +17,7 @@ def diff(
     last: Annotated[str, typer.Argument(metavar="TO", help="The same, not earlier.")],
     config: ConfigFile = CONFIG_FILE,
     *,
+    state_directory: StateDirectory = None,
     hidden: All = False,
     format_: Format = Lines.TEXT,
 ) -> None:
@@ -25,13 +26,12 @@ def diff(
     The pipeline may be running. A fact that came and went in between is not printed.
     """
     from streamreasoner.cli.operation.moments import epoch_of, open_past
-    from streamreasoner.config import load
     from streamreasoner.errors import DataError
     from streamreasoner.explain.fact import prefixes
     from streamreasoner.explain.render.prefixed import ExplanationPrinter
     from streamreasoner.io.formats.json import write_fact
 
-    facts = open_past(load(config))
+    facts = open_past(config, state_directory)
     begin, end = (epoch_of(facts.past, moment) for moment in (first, last))
     if begin > end:
         raise DataError(f"Epoch {begin} is after epoch {end}; name the earlier one first.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamreasoner.cli.operation.moments import Format, Lines
-from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile, StateDirectory
 
 if TYPE_CHECKING:
     from streamreasoner.query.past import Event, History
@@ -26,6 +26,7 @@ def history(
     ],
     config: ConfigFile = CONFIG_FILE,
     *,
+    state_directory: StateDirectory = None,
     format_: Format = Lines.TEXT,
 ) -> None:
     """Print the epochs at which a fact became present (+) and absent (-).
@@ -33,11 +34,10 @@ def history(
     The pipeline may be running. The last lines tell how far back that is known.
     """
     from streamreasoner.cli.operation.moments import open_past
-    from streamreasoner.config import load
     from streamreasoner.explain.fact import read_fact
     from streamreasoner.io.formats.json import fact_of_message
 
-    facts = open_past(load(config))
+    facts = open_past(config, state_directory)
     target = read_fact(fact_of_message(fact), facts.program(facts.past.last))
     found = facts.history(target)
     match format_:

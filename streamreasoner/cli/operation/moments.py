@@ -11,8 +11,8 @@ from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
-    from streamreasoner.config import Config
     from streamreasoner.query.past import PastFacts
     from streamreasoner.state.past.epochs import Past
 
@@ -30,16 +30,21 @@ Format = Annotated[
 MOMENT_HELP = "an epoch, or a time such as 2026-01-31T12:00:00Z: the last epoch that was not later"
 
 
-def open_past(config: Config) -> PastFacts:
-    """The facts of a state, whose pipeline may be running.
+def open_past(config: Path, state: Path | None) -> PastFacts:
+    """The facts of a state, which another process may be writing.
+
+    Args:
+        config: The configuration file of its pipeline.
+        state: Its directory, in place of a configuration.
 
     Raises:
         StateError: There is no state, or it is damaged.
     """
+    from streamreasoner.config import load
     from streamreasoner.query.past import PastFacts
     from streamreasoner.state.past.epochs import Past
 
-    return PastFacts(Past(config.state.tables))
+    return PastFacts(Past(load(config).state.tables if state is None else state / "tables"))
 
 
 def epoch_of(past: Past, moment: str | None) -> int:

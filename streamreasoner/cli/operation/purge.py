@@ -5,31 +5,35 @@ from __future__ import annotations
 import json
 import re
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from streamreasoner.cli.operation.moments import Format, Lines
-from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile, StateDirectory
 from streamreasoner.counts import counted
 from streamreasoner.errors import StateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from streamreasoner.config import Config
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.state.erasure.request import Request
+    from streamreasoner.state.lock import StateLock
 
 _AGE = re.compile(r"(\d{1,6})([dh])")
 _LOCAL = "file:"
+_BACKUPS = "delete them, or make them again"
 
 
 def purge(
     config: ConfigFile = CONFIG_FILE,
     *,
+    state_directory: StateDirectory = None,
     term: Annotated[
         list[str] | None,
         typer.Option(
@@ -56,19 +60,17 @@ def purge(
 ) -> None:
     """Erase retracted facts, and terms that nothing uses any more, from the state.
 
-    The pipeline must be stopped, and the facts retracted before. Terms that no fact, program or row
-    of `changes` uses are erased in any case. Exits with 1 if the search at the end finds a term.
+    The pipeline must be stopped, or the reasoner closed, and the facts retracted before. Terms that
+    no fact, program or row of `changes` uses are erased in any case. Exits with 1 if the search at
+    the end finds a term.
     """
     from streamreasoner.config import load
-    from streamreasoner.pipeline.bootstrap.record import check_finished
-    from streamreasoner.state.lock import StateLock
 
-    loaded = load(config)
+    state = _of_a_reasoner(state_directory) if state_directory else _of_a_pipeline(load(config))
     remaining = 0
     try:
-        with closing(StateLock(loaded.state.directory)):
-            check_finished(loaded.state)
-            for line in _erase(loaded, term or (), fact or (), older_than):
+        with closing(state.lock()):
+            for line in _erase(state, term or (), fact or (), older_than):
                 remaining += line["line"] == "remains"
                 print(_text(line) if format_ is Lines.TEXT else json.dumps(line))
     except BrokenPipeError:
@@ -82,25 +84,22 @@ def purge(
 
 
 def _erase(
-    config: Config,
+    stopped: _Stopped,
     names: Sequence[str],
     facts: Sequence[str],
     older_than: str | None,
 ) -> Iterator[dict[str, Any]]:
     """Erase, and tell what was found, done and left; each as an object of JSON."""
     from streamreasoner.cli.operation.moments import iso
-    from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.state import check_version
     from streamreasoner.state.erasure.request import BESIDE, trails, used_ids
     from streamreasoner.state.erasure.search import occurrences
     from streamreasoner.state.erasure.steps import erase
     from streamreasoner.state.erasure.stopped import StoppedState
 
-    check_version(config.state.tables)
-    checkpoint = Checkpoint.read(config.state.checkpoint_directory)
-    state = StoppedState.open(
-        config.state.tables, config.pipeline.app_id, checkpoint.committed, checkpoint.planned
-    )
+    tables = stopped.directory / "tables"
+    check_version(tables)
+    state = StoppedState.open(tables, stopped.app_id, stopped.batches())
     request = _request(state.program(), names, facts, older_than)
     used = used_ids(state, request)
     args: set[str] = set()
@@ -116,7 +115,7 @@ def _erase(
             "diff": each.multiplicity,
         }
     wanted = {*request.terms}
-    for step in erase(state, request, used, _copies(config), config.state.spark_void):
+    for step in erase(state, request, used, stopped.copies, stopped.void):
         wanted |= args & {*step.terms}
         files = sorted(str(path) for path in step.files)
         terms = len(step.terms)
@@ -127,17 +126,87 @@ def _erase(
             "files": files,
             "terms": terms,
         }
-    folders = (config.state.directory, config.state.checkpoint_directory)
-    found = list(occurrences(folders, sorted(wanted)))
+    found = list(occurrences(stopped.folders, sorted(wanted)))
     for path, text in found:
         yield {"line": "remains", "file": str(path), "term": text}
     yield {"line": "searched", "terms": sorted(wanted), "found": len(found)}
-    for where, what in _outside(config):
+    for where, what in stopped.outside:
         yield {"line": "outside", "where": where, "what": what}
 
 
+@dataclass(frozen=True, slots=True)
+class _Stopped:
+    """A state that nothing is to use while it is erased.
+
+    Attributes:
+        directory: Its directory.
+        app_id: The owner of its tables.
+        lock: Locks it, once it may be erased.
+        batches: The last batch that Spark has committed, and the last one planned; None without.
+        void: The mark that the Spark backend's state is void, if there may be one.
+        folders: What is searched at the end.
+        copies: What may also hold terms, and is not needed: the next start makes it again.
+        outside: Copies that this command does not reach, and what to do there.
+    """
+
+    directory: Path
+    app_id: str
+    lock: Callable[[], StateLock]
+    batches: Callable[[], tuple[int, int] | None]
+    void: Path | None
+    folders: tuple[Path, ...]
+    copies: tuple[Path, ...]
+    outside: tuple[tuple[str, str], ...]
+
+
+def _of_a_pipeline(config: Config) -> _Stopped:
+    from streamreasoner.io.spark.offsets import Checkpoint
+    from streamreasoner.pipeline.bootstrap.record import check_finished
+    from streamreasoner.state.lock import StateLock
+
+    state = config.state
+
+    def lock() -> StateLock:
+        held = StateLock(state.directory)
+        check_finished(state)
+        return held
+
+    def batches() -> tuple[int, int]:
+        checkpoint = Checkpoint.read(state.checkpoint_directory)
+        return checkpoint.committed, checkpoint.planned
+
+    return _Stopped(
+        state.directory,
+        config.pipeline.app_id,
+        lock,
+        batches,
+        state.spark_void,
+        (state.directory, state.checkpoint_directory),
+        tuple(_copies(config)),
+        tuple(_outside(config)),
+    )
+
+
+def _of_a_reasoner(directory: Path) -> _Stopped:
+    from streamreasoner.api.durable import journal
+    from streamreasoner.api.durable.opening import APP_ID, check_owner
+    from streamreasoner.state.lock import StateLock
+
+    check_owner(directory)
+    return _Stopped(
+        directory,
+        APP_ID,
+        lambda: StateLock(directory, key=""),
+        lambda: None,
+        None,
+        (directory,),
+        (directory / journal.NAME,),
+        (("backups and copies of the state", _BACKUPS),),
+    )
+
+
 def _copies(config: Config) -> list[Path]:
-    """What may hold terms beside the tables, and is not needed: the next start makes it again."""
+    """What of a pipeline's state may hold terms, too, and is made again."""
     from pathlib import Path
 
     copies = [config.state.directory / name for name in ("tmp", "attempts.json")]
@@ -217,7 +286,7 @@ def _outside(config: Config) -> Iterator[tuple[str, str]]:
     if "spark.local.dir" in config.spark.options:
         what = "temporary files of Spark; delete what a killed process has left"
         yield config.spark.options["spark.local.dir"], what
-    yield "backups and copies of the state", "delete them, or make them again"
+    yield "backups and copies of the state", _BACKUPS
     yield "logs", "they hold no terms at level info and above"
 
 

@@ -58,10 +58,12 @@ def snapshot(
 
     require("kafka", "`streamreasoner snapshot`")
 
-    from streamreasoner.cli.operation.moments import epoch_of, open_past
+    from streamreasoner.cli.operation.moments import epoch_of
     from streamreasoner.config import load
     from streamreasoner.io.formats.registry import of_name
     from streamreasoner.io.kafka.offsets.positions import after, last_published
+    from streamreasoner.query.past import PastFacts
+    from streamreasoner.state.past.epochs import Past
 
     loaded = load(config)
     kafka, app_id = loaded.kafka, loaded.pipeline.app_id
@@ -73,7 +75,7 @@ def snapshot(
         )
     # Before the tables: an epoch is in them before it is published.
     published = last_published(kafka, app_id)
-    past = open_past(loaded)
+    past = PastFacts(Past(loaded.state.tables))
     epoch = min(past.past.last, published) if at is None else epoch_of(past.past, at)
     if not 0 <= epoch <= published:
         raise StateError(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP, Format, Lines
-from streamreasoner.cli.options import CONFIG_FILE, All, ConfigFile
+from streamreasoner.cli.options import CONFIG_FILE, All, ConfigFile, StateDirectory
 from streamreasoner.counts import counted
 
 
@@ -23,6 +23,7 @@ def state(
         ),
     ] = None,
     *,
+    state_directory: StateDirectory = None,
     at: Annotated[
         str | None, typer.Option(help=f"As of the end of {MOMENT_HELP}; default: the last epoch.")
     ] = None,
@@ -34,7 +35,6 @@ def state(
     The pipeline may be running. JSON lines are updates, which `produce` can send.
     """
     from streamreasoner.cli.operation.moments import epoch_of, open_past
-    from streamreasoner.config import load
     from streamreasoner.explain.fact import prefixes
     from streamreasoner.explain.render.prefixed import ExplanationPrinter
     from streamreasoner.io.formats.json import write_fact
@@ -42,7 +42,7 @@ def state(
     from streamreasoner.query.facts import FactPattern
     from streamreasoner.query.syntax import Scope, read_pattern
 
-    facts = open_past(load(config))
+    facts = open_past(config, state_directory)
     epoch = epoch_of(facts.past, at)
     program = facts.program(epoch)
     if pattern is None:

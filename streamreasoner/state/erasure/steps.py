@@ -63,7 +63,7 @@ def erase(
     request: Request,
     used: NDArray[np.bool_],
     copies: Iterable[Path],
-    void: Path,
+    void: Path | None,
 ) -> Iterator[Step]:
     """Erase facts, and the terms that nothing uses any more.
 
@@ -72,7 +72,7 @@ def erase(
         request: What to erase; `request.used_ids` has checked it.
         used: Which ids a fact or a program uses, bool of shape (terms,).
         copies: Files and folders that may hold terms too, which nothing needs.
-        void: The mark that the Spark backend's state is void.
+        void: The mark that the Spark backend's state is void, if there may be one.
 
     Raises:
         StateError: A file is damaged, or a table cannot be written.
@@ -81,8 +81,9 @@ def erase(
     trace, changes, terms = (
         state.tables[name] for name in (schemas.TRACE, schemas.CHANGES, schemas.TERMS)
     )
-    disk.write(void, b"")
-    disk.sync(void.parent)
+    if void is not None:
+        disk.write(void, b"")
+        disk.sync(void.parent)
     yield Step(1, "deleted copies", tuple(delete_copies(copies)))
     present = _files(trace)
     sum_trace(state)

@@ -45,14 +45,14 @@ class StoppedState:
     terms: pa.LargeStringArray
 
     @classmethod
-    def open(cls, directory: Path, app_id: str, committed: int, planned: int) -> StoppedState:
+    def open(cls, directory: Path, app_id: str, batches: tuple[int, int] | None) -> StoppedState:
         """Open the tables.
 
         Args:
             directory: Directory of the tables.
             app_id: The application they belong to.
-            committed: The last batch that Spark has committed, -1 for none.
-            planned: The last batch that Spark has planned.
+            batches: The last batch that Spark has committed, -1 for none, and the last one that it
+                has planned; None for a state without Spark.
 
         Raises:
             StateError: They are damaged or another application's, have no epoch, or the next start
@@ -68,7 +68,14 @@ class StoppedState:
         incomplete = commit.incomplete_epoch(tables, last)
         if last is None and incomplete is None:
             raise StateError(f"{directory} has no epoch yet, so there is nothing to erase.")
-        if last is None or incomplete is not None or not committed == planned == last:
+        if batches is None:
+            if last is None or incomplete is not None:
+                raise StateError(
+                    f"{directory.parent} was interrupted in epoch {incomplete}. Open it with "
+                    "Reasoner.open, which finishes the epoch, close it, and try again."
+                )
+        elif last is None or incomplete is not None or {*batches} != {last}:
+            planned = batches[1]
             raise StateError(
                 f"The pipeline was interrupted in epoch {max(planned, incomplete or 0)}, which the "
                 "next start replays from the state as it is. Start the pipeline, let it finish "

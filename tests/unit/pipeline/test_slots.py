@@ -191,7 +191,7 @@ def test_what_was_retracted_is_erased_with_its_rows_of_closed_slots(tmp_path):
     stream.read({BAG: 4, OTHER: 0})
     stream.read(ALL)
     stream.restart()
-    state = StoppedState.open(tmp_path / "tables", "app", 1, 1)
+    state = StoppedState.open(tmp_path / "tables", "app", (1, 1))
     request = Request(terms=(B,))
     steps = [*erase(state, request, used_ids(state, request), [], tmp_path / "void")]
 

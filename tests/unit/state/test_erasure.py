@@ -64,7 +64,7 @@ def stored(tmp_path):
 
 def open_state(stored):
     """The state of a pipeline that has been stopped after its last epoch."""
-    return StoppedState.open(stored.directory, APP, stored.epoch - 1, stored.epoch - 1)
+    return StoppedState.open(stored.directory, APP, (stored.epoch - 1, stored.epoch - 1))
 
 
 def purge(stored, request):
@@ -215,7 +215,7 @@ def test_what_is_used_is_refused(stored, request_, message):
 def test_a_state_that_replays_is_refused(stored, committed, planned):
     """The next start needs the rows and ids of the epoch that it replays."""
     with pytest.raises(StateError, match="Start the pipeline, let it finish"):
-        StoppedState.open(stored.directory, APP, committed, planned)
+        StoppedState.open(stored.directory, APP, (committed, planned))
 
 
 def test_a_placeholder_that_is_a_term_is_not_used_twice(tmp_path):

@@ -1,0 +1,1 @@
+"""A session whose epochs are stored in tables, as those of a pipeline are."""

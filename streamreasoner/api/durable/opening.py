@@ -1,0 +1,139 @@
+"""Opens the state of a durable session. Invariant: one process at a time has it open."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from streamreasoner.api.durable import journal
+from streamreasoner.api.durable.session import DurableSession
+from streamreasoner.backends.store import columnar
+from streamreasoner.engine.input.registers import NO_FRONTIER
+from streamreasoner.engine.session import Store
+from streamreasoner.errors import StateError
+from streamreasoner.program.checked import check_text
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.state import PROGRAMS, Tables, check_version, programs
+from streamreasoner.state.delta import log
+from streamreasoner.state.in_effect import SOURCE, ProgramInEffect, same_program, stored_text
+from streamreasoner.state.lock import StateLock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from streamreasoner.api.durable.journal import Entry
+    from streamreasoner.engine.ports import Backend
+    from streamreasoner.plan.program_plan import ProgramPlan
+    from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.program.text import ProgramText
+
+APP_ID = "reasoner"
+"""The owner of the tables, where a pipeline has its application id."""
+_OF_A_PIPELINE = ("app-id", "checkpoint", "topics.json")
+
+
+def open_session(
+    directory: Path,
+    program: CheckedProgram | None,
+    *,
+    recursion_limit: int,
+    max_new_terms: int,
+) -> DurableSession:
+    """Open a state, or begin one.
+
+    Args:
+        directory: Its directory; created if absent.
+        program: The program of a new state. Of one that is there, the program in effect, or None.
+        recursion_limit: Iterations after which a stratum counts as not converging.
+        max_new_terms: Most new terms that the rules of an epoch may make.
+
+    Raises:
+        EnvironmentSetupError: Another process has it open, or the directory cannot be written.
+        StateError: It is damaged, of another version, of a pipeline, or has another program; or
+            there is none, and no program to begin one.
+    """
+    check_owner(directory)
+    place = directory / "tables"
+    text = _first_text(place, program)
+    with ExitStack() as stack:
+        lock = StateLock(directory, key="")
+        stack.callback(lock.close)
+        check_version(place)
+        tables = Tables.open(place, APP_ID, text, max(text.arities.values(), default=0))
+        stack.callback(tables.close)
+        version = tables.version()
+        before = 0 if version is None else version + 1
+        past = [(epoch, text) for epoch, text in tables.programs if epoch < before]
+        in_effect = ProgramInEffect.restored(past, tables.width)
+        if program is not None and not same_program(in_effect.text, program):
+            raise StateError(
+                f"The state {directory} has another program. Open it without rules, and change its "
+                "program with add_rules, remove_rules or change_program; or begin a new state in "
+                "another directory."
+            )
+        interrupted = journal.read(directory)
+        if interrupted is not None and interrupted.epoch != before:
+            interrupted = None
+        session = DurableSession(
+            in_effect.checked,
+            _store(tables, before, interrupted),
+            recursion_limit=recursion_limit,
+            max_new_terms=max_new_terms,
+            known=in_effect.known,
+            known_constraints=in_effect.constraints,
+        )
+        session.directory, session.tables, session.lock = directory, tables, lock
+        frontier = None
+        if before > 0 and session.program.expiries:
+            frontier = tables.record(before - 1).frontier
+        session.engine.restore((), before, NO_FRONTIER if frontier is None else frontier)
+        session.next_epoch = before
+        if interrupted is not None:
+            changed = interrupted.program
+            session.resume(interrupted, None if changed is None else check_text(changed, SOURCE))
+        stack.pop_all()
+    return session
+
+
+def check_owner(directory: Path) -> None:
+    """Refuse the state of a pipeline.
+
+    Raises:
+        StateError: It is one.
+    """
+    for name in _OF_A_PIPELINE:
+        if (directory / name).exists():
+            raise StateError(
+                f"The state {directory} belongs to a pipeline ({name} is there), which alone may "
+                "change it. Ask it with `streamreasoner serve --state`, `state`, `diff` or "
+                "`history`, or choose another directory."
+            )
+
+
+def _first_text(place: Path, program: CheckedProgram | None) -> ProgramText:
+    """The program that a state begins with, or began with."""
+    if program is not None:
+        return stored_text(program)
+    if log.exists(place / PROGRAMS) and (known := programs.read(place / PROGRAMS)):
+        return known[0][1]
+    raise StateError(
+        f"There is no state in {place.parent}. Give the rules of a new one: "
+        "Reasoner.open(directory, rules)."
+    )
+
+
+def _store(tables: Tables, before: int, interrupted: Entry | None) -> Store:
+    """A store in memory with the epochs before one, and the terms of an interrupted one."""
+    dictionary = Dictionary()
+    # Before the program's constants, so that terms keep the ids that they have in the tables.
+    tables.restore_terms(dictionary)
+    if interrupted is not None:
+        dictionary.encode(interrupted.terms[len(dictionary) - interrupted.first :])
+    empty = columnar(dictionary)
+
+    def backend(plan: ProgramPlan) -> Backend:
+        restored = empty.backend(plan)
+        restored.restore(tables.restore(before))
+        return restored
+
+    return Store(dictionary, backend)

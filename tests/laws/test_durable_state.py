@@ -1,0 +1,143 @@
+"""A state in a directory is that in memory, wherever a process breaks off."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+import pytest
+from driver import Driver
+from hypothesis import given, reject
+from hypothesis import strategies as st
+from strategies import scenarios
+
+from streamreasoner.api.durable import journal
+from streamreasoner.api.durable.opening import open_session
+from streamreasoner.errors import RecursionLimitError, StateError
+from streamreasoner.program.load import load_program
+from streamreasoner.state.delta.table import Table
+
+POINTS = ("journal", "terms", "changes", "programs", "trace", "return")
+
+
+class BrokenOffError(Exception):
+    """The process ends here."""
+
+
+class Durable(Driver):
+    """A driver whose state is in a directory."""
+
+    def __init__(self, directory, checked):
+        super().__init__(checked)
+        self.directory = Path(directory)
+        self.session = self.open(checked)
+
+    def open(self, checked=None):
+        """Open the state."""
+        return open_session(
+            self.directory, checked, recursion_limit=Driver.recursion_limit, max_new_terms=10_000
+        )
+
+    def reopen(self):
+        """Close the state and open it again."""
+        self.session.close()
+        self.session = self.open()
+
+    def apply(self, updates, **options):
+        """One epoch that is stored."""
+        return self.session.apply(list(self.encode(updates)), **options)
+
+    def break_off(self, point, updates, checked=None):
+        """One epoch in which the process ends at a point, which its tables may not come to."""
+        write, append, delete = journal.write, Table.append, journal.delete
+
+        def ending(name, call):
+            def called(*args, **options):
+                if name == point or (name == "table" and args[0].name == point):
+                    raise BrokenOffError
+                return call(*args, **options)
+
+            return called
+
+        with (
+            patch.object(journal, "write", ending("journal", write)),
+            patch.object(Table, "append", ending("table", append)),
+            patch.object(journal, "delete", ending("return", delete)),
+            suppress(BrokenOffError),
+        ):
+            self.session.apply(list(self.encode(updates)), checked)
+        self.reopen()
+
+
+@given(scenarios(), st.data())
+def test_a_state_is_that_in_memory(scenario, data):
+    """The trace of a state that is closed between epochs is that of an engine in memory."""
+    memory = Driver(scenario.checked)
+    memory.run(scenario.epochs)
+    with TemporaryDirectory() as directory:
+        durable = Durable(directory, scenario.checked)
+        for epoch in scenario.epochs:
+            if data.draw(st.booleans()):
+                durable.reopen()
+            durable.apply(epoch)
+        durable.reopen()
+        assert durable.session.next_epoch == len(scenario.epochs)
+        assert durable.trace() == memory.trace()
+        durable.session.close()
+
+
+@given(scenarios(), st.data())
+def test_an_epoch_that_breaks_off_is_there_or_not(scenario, data):
+    """Wherever its process ends, the next one has all of the epoch or nothing, and goes on."""
+    memory = Driver(scenario.checked)
+    with TemporaryDirectory() as directory:
+        durable = Durable(directory, scenario.checked)
+        try:
+            for epoch in scenario.epochs:
+                point, begun = data.draw(st.sampled_from(POINTS)), durable.session.next_epoch
+                durable.break_off(point, epoch)
+                assert durable.session.next_epoch == begun + (point != "journal")
+                if point != "journal":
+                    memory.apply(epoch)
+                    assert durable.trace() == memory.trace()
+        except RecursionLimitError:
+            reject()
+        finally:
+            durable.session.close()
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_change_of_rules_breaks_off(tmp_path, point):
+    """A change of the program is in effect with its epoch, or it is not."""
+    before = load_program("path(?x, ?y) :- edge(?x, ?y) .\n@input seen/1 .")
+    after = load_program("path(?y, ?x) :- edge(?x, ?y) .\n@input seen/1 .\nfirst(1) .")
+    durable = Durable(tmp_path, before)
+    durable.apply([("edge", ("<a:x>", "<a:y>"), 1)])
+    durable.break_off(point, [("seen", ("<a:z>",), 1)], after)
+    happened = point != "journal"
+
+    assert durable.session.next_epoch == 1 + happened
+    found = durable.closure(["path", "seen", *(["first"] if happened else [])])
+    stays, comes = ("path", ("<a:x>", "<a:y>")), ("path", ("<a:y>", "<a:x>"))
+    assert (stays in found, comes in found) == (not happened, happened)
+    assert (("seen", ("<a:z>",)) in found) == happened
+    durable.session.close()
+
+
+def test_a_session_that_could_not_store_is_not_used(tmp_path):
+    """Its memory is ahead of its tables, so that it refuses until the state is opened again."""
+    durable = Durable(tmp_path, load_program("p(?x) :- q(?x) ."))
+    full = OSError(28, "No space left on device")
+    with (
+        patch.object(journal, "write", side_effect=full),
+        pytest.raises(StateError, match=r"cannot be written: .*No space left"),
+    ):
+        durable.apply([("q", ("<a:x>",), 1)])
+    with pytest.raises(StateError, match="Close the reasoner"):
+        durable.apply([("q", ("<a:x>",), 1)])
+    durable.reopen()
+    durable.apply([("q", ("<a:y>",), 1)])
+    assert durable.closure(["p"]) == {("p", ("<a:y>",))}
+    durable.session.close()
