@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 GUIDES = (
     *("../README", "how-to/python"),
     *("how-to/from-jena", "how-to/from-nightly-jobs", "how-to/from-sql", "how-to/test-rules"),
+    "how-to/keep-a-state",
     *("inside/multiplicities", "inside/epoch-by-hand", "inside/joining", "inside/settling"),
 )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from unittest.mock import patch
 
 import pytest
 from driver import Driver
-from hypothesis import given, reject
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from strategies import scenarios
+from thorough import THOROUGH
 
 from streamreasoner.api.durable import journal
 from streamreasoner.api.durable.opening import open_session
@@ -51,26 +51,24 @@ class Durable(Driver):
 
     def break_off(self, point, updates, checked=None):
         """One epoch in which the process ends at a point, which its tables may not come to."""
-        write, append, delete = journal.write, Table.append, journal.delete
 
         def ending(name, call):
             def called(*args, **options):
-                if name == point or (name == "table" and args[0].name == point):
+                if point in (name, args[0].name if name == "table" else None):
                     raise BrokenOffError
                 return call(*args, **options)
 
             return called
 
-        with (
-            patch.object(journal, "write", ending("journal", write)),
-            patch.object(Table, "append", ending("table", append)),
-            patch.object(journal, "delete", ending("return", delete)),
-            suppress(BrokenOffError),
-        ):
+        with pytest.MonkeyPatch.context() as patch, suppress(BrokenOffError):
+            patch.setattr(journal, "write", ending("journal", journal.write))
+            patch.setattr(Table, "append", ending("table", Table.append))
+            patch.setattr(journal, "delete", ending("return", journal.delete))
             self.session.apply(list(self.encode(updates)), checked)
         self.reopen()
 
 
+@settings(max_examples=200 if THOROUGH else 4)
 @given(scenarios(), st.data())
 def test_a_state_is_that_in_memory(scenario, data):
     """The trace of a state that is closed between epochs is that of an engine in memory."""
@@ -88,6 +86,7 @@ def test_a_state_is_that_in_memory(scenario, data):
         durable.session.close()
 
 
+@settings(max_examples=200 if THOROUGH else 4)
 @given(scenarios(), st.data())
 def test_an_epoch_that_breaks_off_is_there_or_not(scenario, data):
     """Wherever its process ends, the next one has all of the epoch or nothing, and goes on."""
@@ -129,12 +128,14 @@ def test_a_change_of_rules_breaks_off(tmp_path, point):
 def test_a_session_that_could_not_store_is_not_used(tmp_path):
     """Its memory is ahead of its tables, so that it refuses until the state is opened again."""
     durable = Durable(tmp_path, load_program("p(?x) :- q(?x) ."))
-    full = OSError(28, "No space left on device")
-    with (
-        patch.object(journal, "write", side_effect=full),
-        pytest.raises(StateError, match=r"cannot be written: .*No space left"),
-    ):
-        durable.apply([("q", ("<a:x>",), 1)])
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(journal, "write", full)
+        with pytest.raises(StateError, match=r"cannot be written: .*No space left"):
+            durable.apply([("q", ("<a:x>",), 1)])
     with pytest.raises(StateError, match="Close the reasoner"):
         durable.apply([("q", ("<a:x>",), 1)])
     durable.reopen()
