@@ -48,4 +48,4 @@ def test_the_documentation_shows_what_is_printed():
     model = CostModel(2_001, 7_367_857, 54_749_025 / 7_367_857, is_guess=False)
     text = (Path(__file__).parents[3] / "docs/plans.md").read_text("utf-8")
 
-    assert "\n".join(("```", "== evaluating anew ==", *explained(model), "```")) in text
+    assert "\n".join(("```transcript", "== evaluating anew ==", *explained(model), "```")) in text
