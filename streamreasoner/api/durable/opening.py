@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.api.durable import journal
 from streamreasoner.api.durable.session import DurableSession
 from streamreasoner.backends.store import columnar
+from streamreasoner.engine.epoch import DEFAULT_MAX_NEW_TERMS, DEFAULT_RECURSION_LIMIT
 from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.engine.session import Store
 from streamreasoner.errors import StateError
@@ -36,8 +37,8 @@ def open_session(
     directory: Path,
     program: CheckedProgram | None,
     *,
-    recursion_limit: int,
-    max_new_terms: int,
+    recursion_limit: int = DEFAULT_RECURSION_LIMIT,
+    max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
 ) -> DurableSession:
     """Open a state, or begin one.
 

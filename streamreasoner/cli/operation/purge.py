@@ -200,7 +200,7 @@ def _of_a_reasoner(directory: Path) -> _Stopped:
         lambda: None,
         None,
         (directory,),
-        (directory / journal.NAME,),
+        (directory / journal.NAME, directory / f"_{journal.NAME}.tmp"),
         (("backups and copies of the state", _BACKUPS),),
     )
 

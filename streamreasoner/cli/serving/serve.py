@@ -1,21 +1,47 @@
-"""`streamreasoner serve`: questions about a stored state by HTTP, beside a pipeline or without."""
+"""`streamreasoner serve`: questions about a state or about files, answered by HTTP."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP
+from streamreasoner.cli.options import BaseIri, GraphsOption, HeaderLine, ReadAs, reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamreasoner.io.files.documents import Reading
+    from streamreasoner.rdf.graph_mode import GraphMode
+
+_POLL_SECONDS = 1.0
 
 
 def serve(
-    state: Annotated[
-        Path, typer.Option(help="The directory of the state (state.directory of a pipeline).")
-    ],
+    rules: Annotated[
+        str | None,
+        typer.Argument(help="A rule file, or the name of a packaged ruleset."),
+    ] = None,
+    facts: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Files of facts, folders and archives, which are followed."),
+    ] = None,
     *,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            help="The directory of a state, in place of rules and files: that of Reasoner.open, or"
+            " state.directory of a pipeline."
+        ),
+    ] = None,
+    graphs: GraphsOption = None,
+    read_as: ReadAs = None,
+    header: HeaderLine = False,
+    base: BaseIri = None,
     at: Annotated[
         str | None,
         typer.Option(help=f"Stay at the end of {MOMENT_HELP}; default: follow the state."),
@@ -44,9 +70,10 @@ def serve(
         float, typer.Option(min=0.1, max=3_600, help="Seconds that an answer may take.")
     ] = 30.0,
 ) -> None:
-    """Answer questions about a stored state by HTTP, until SIGTERM or SIGINT.
+    """Answer questions by HTTP, with a page and SPARQL, until SIGTERM or SIGINT.
 
-    A pipeline may be writing to the state. It is only read.
+    Of rules and files, what is asked is kept up to date when they change. Of a state, a pipeline or
+    a reasoner may be writing to it; it is only read.
     """
     from streamreasoner.system.extras import require
 
@@ -57,7 +84,7 @@ def serve(
     from streamreasoner.config import LogConfig
     from streamreasoner.config_files import SECRET_FILE
     from streamreasoner.config_server import ServerConfig, contradictions
-    from streamreasoner.errors import ConfigError
+    from streamreasoner.errors import ConfigError, DataError
     from streamreasoner.server.listening import address, listen
     from streamreasoner.server.web.serve import Served, Server
     from streamreasoner.state.past.epochs import Past
@@ -85,9 +112,57 @@ def serve(
     )
     for problem in contradictions(server):
         raise ConfigError(f"{problem}.")
-    tables = state / "tables"
-    past = Past(tables)
-    served = Served(tables, None if at is None else epoch_of(past, at))
-    with on_signals() as stop, listen(server) as place:
+    if (rules is None) == (state is None):
+        raise DataError(
+            "Name what to serve: rules and files of facts, or the directory of a state with "
+            "--state; not both."
+        )
+    if rules is not None and at is not None:
+        raise DataError("--at is an end of the past of a state: use it with --state.")
+    how = reading(read_as, header=header, base=base)
+    with ExitStack() as stack:
+        stop = stack.enter_context(on_signals())
+        if state is None:
+            state = stack.enter_context(_followed(str(rules), facts or [], how, graphs))
+        tables = state / "tables"
+        served = Served(tables, None if at is None else epoch_of(Past(tables), at))
+        Past(tables)  # whether there is a state, before the address is taken
+        place = stack.enter_context(listen(server))
         print(f"Answering questions at {address(server, place)}.", file=sys.stderr)
         Server(server, served, stop).run([place])
+
+
+@contextmanager
+def _followed(
+    rules: str, facts: list[Path], how: Reading, graphs: GraphMode | None
+) -> Iterator[Path]:
+    """The directory of a state that follows rules and files, which goes when it is not served."""
+    import tempfile
+    import threading
+
+    from streamreasoner.api.durable.opening import open_session
+    from streamreasoner.api.following import FollowedFiles
+    from streamreasoner.cli.files import tell_imported, tell_skipped
+    from streamreasoner.program.load import load_program
+
+    program = load_program(rules, graphs)
+    tell_skipped(facts, how)
+    with (
+        tempfile.TemporaryDirectory(prefix="streamreasoner-serve-") as directory,
+        closing(open_session(Path(directory), program)) as session,
+    ):
+        followed = FollowedFiles(session, rules, program, facts, how, graphs)
+        tell_imported(session)
+        ended = threading.Event()
+
+        def follow() -> None:
+            while not ended.wait(_POLL_SECONDS):
+                followed.refresh()
+
+        thread = threading.Thread(target=follow, name="follow-files")
+        thread.start()
+        try:
+            yield Path(directory)
+        finally:
+            ended.set()
+            thread.join()
