@@ -40,6 +40,7 @@ from streamreasoner.cli.operation.snapshot import snapshot
 from streamreasoner.cli.operation.state import state
 from streamreasoner.cli.serving.serve import serve
 from streamreasoner.cli.setup.doctor import doctor
+from streamreasoner.cli.setup.init import init
 from streamreasoner.cli.setup.reset import reset
 from streamreasoner.errors import StreamReasonerError
 
@@ -54,7 +55,7 @@ _PANELS: Mapping[str, Sequence[Callable[..., None]]] = {
     "Rules, facts and queries in files": (
         *(materialize, query, explain, explain_plan, check, check_shapes, shell),
     ),
-    "A pipeline": (demo, doctor, run, bootstrap, serve, produce, consume, broker),
+    "A pipeline": (demo, init, doctor, run, bootstrap, serve, produce, consume, broker),
     "The state of a pipeline": (state, diff, history, snapshot, rebuild, migrate, purge, reset),
 }
 for _panel, _commands in _PANELS.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -37,6 +38,33 @@ def test_alerts_fire_when_they_should(tmp_path):
     localised(tmp_path, "127.0.0.1:1")
     (tmp_path / "alerts.yml").write_text((Path(__file__).parent / "alerts.yml").read_text())
     assert "SUCCESS" in _promtool("test", "rules", "alerts.yml", folder=tmp_path)
+
+
+def test_every_alert_links_to_its_section_of_the_runbook():
+    """A section is named like its alert, says what to do in three parts, and no other is there."""
+    rules = yaml.safe_load((ROOT / "deploy/prometheus/rules.yml").read_text("utf-8"))
+    alerts = [rule for group in rules["groups"] for rule in group["rules"]]
+    text = (ROOT / "docs" / "runbook.md").read_text("utf-8")
+    _, *sections = re.split(r"^## (\w+)$", text, flags=re.MULTILINE)
+    assert sections[::2] == [rule["alert"] for rule in alerts]
+    for part in sections[1::2]:
+        for word in ("**Means**", "**Look**", "**Do**"):
+            assert part.count(word) == 1
+    for rule in alerts:
+        page = f"/docs/runbook.html#{rule['alert'].lower()}"
+        assert rule["annotations"]["runbook_url"] == "{{ $externalLabels.docs }}" + page
+    config = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text("utf-8"))
+    assert re.fullmatch(r"https?://[^/]+", config["global"]["external_labels"]["docs"])
+
+
+def test_the_runbook_names_what_there_is():
+    """Its metrics are collected, and the dashboard has the panel that it names."""
+    text = (ROOT / "docs" / "runbook.md").read_text("utf-8")
+    known = {metric.name for metric in PrometheusObserver().registry.collect()}
+    assert {
+        each.removesuffix("_total") for each in re.findall(r"streamreasoner_\w+", text)
+    } <= known
+    assert set(re.findall(r"\*([A-Z]\w+ by \w+)\*", text)) <= {panel["title"] for panel in PANELS}
 
 
 def test_prometheus_scrapes_the_reasoner():

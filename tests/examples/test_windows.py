@@ -6,12 +6,16 @@ import json
 import random
 from datetime import UTC, datetime, timedelta
 
+import pyarrow as pa
 import pytest
 from examples.cases import FOLDER
 
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
 from streamreasoner.config import load
+from streamreasoner.io.codec.decode import Codec, InputOptions
+from streamreasoner.program.load import load_program
+from streamreasoner.rdf.dictionary import Dictionary
 
 WINDOWS = {
     "sensor-windows": ("reading", timedelta(minutes=10), timedelta(milliseconds=1)),
@@ -28,7 +32,29 @@ def messages(name):
     for line in (FOLDER / name / "messages.jsonl").read_text("utf-8").splitlines():
         message = json.loads(line)
         time = datetime.fromisoformat(message["ts"])
-        yield Update(message["predicate"], tuple(message["args"]), message["diff"], time)
+        # A text is a term in a message, with quotation marks.
+        args = (json.loads(arg) if isinstance(arg, str) else arg for arg in message["args"])
+        yield Update(message["predicate"], tuple(args), message["diff"], time)
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_a_pipeline_takes_every_message(name):
+    """None is rejected, as one whose texts lack quotation marks would be."""
+    lines = (FOLDER / name / "messages.jsonl").read_bytes().splitlines()
+    header = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    table = pa.table(
+        {
+            "topic": ["in"] * len(lines),
+            "value": lines,
+            "timestamp": pa.array([1 << 41] * len(lines), pa.timestamp("ms", "UTC")),
+            "headers": pa.nulls(len(lines), header),
+        }
+    )
+    program = load_program(FOLDER / name / "rules.dl")
+    options = InputOptions(max_message_bytes=1000, max_term_bytes=1000)
+    decoded = Codec(Dictionary(), program.arities, options).decode(table)
+    assert decoded.rejected == ()
+    assert sum(len(each.args) for each in decoded.updates) == len(lines)
 
 
 def remaining(name, updates, frontier):

@@ -149,6 +149,7 @@ def test_every_module_of_a_command_is_listed():
         "closure",
         "confirm",
         "files",
+        "templates",
         "help",
         "interrupts",
         "logs",
