@@ -27,14 +27,13 @@ def init(
     Prints the commands that run it.
     """
     from streamreasoner.cli.setup.templates import data_of, write
-    from streamreasoner.io.kafka.broker import KAFKA_VERSION
 
     written = write(template, directory)
     print(f"Wrote {', '.join(written)} to {directory}. To run the pipeline:")
     for command, comment in (
         (f"cd {directory}", ""),
         ("streamreasoner check --config pipeline.toml", ""),
-        ("streamreasoner broker --directory kafka &", f"Kafka {KAFKA_VERSION}; or your own"),
+        ("streamreasoner broker --directory kafka &", "or use a broker of your own"),
         ("streamreasoner topics create --config pipeline.toml", ""),
         ("streamreasoner run --config pipeline.toml &", "page: http://127.0.0.1:9464"),
         (f"streamreasoner produce {' '.join(data_of(template))} --config pipeline.toml", ""),
