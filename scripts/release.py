@@ -104,12 +104,14 @@ def _output(*command: str) -> str:
 def build(root: Path, dist: Path, released: str) -> Path:
     """Make everything in a folder; returns the wheel."""
     shutil.rmtree(dist, ignore_errors=True)
-    run = [sys.executable, "-m"]
-    subprocess.run([*run, "hatchling", "build", "-d", str(dist)], cwd=root, check=True)
+    hatch = [sys.executable, "-m", "hatchling", "build", "-d", str(dist)]
+    subprocess.run(hatch, cwd=root, check=True)
     materials = dist / f"streamreasoner-{released}.cdx.json"
     subprocess.run(
         [
-            *(*run, "cyclonedx_py", "requirements", "--pyproject", "pyproject.toml"),
+            # A lock does not say what needs what, which the library warns of.
+            *(sys.executable, "-W", "ignore", "-m", "cyclonedx_py", "requirements"),
+            *("--pyproject", "pyproject.toml"),
             *("--mc-type", "library", "--output-reproducible", "-o", str(materials)),
             "requirements/run.txt",
         ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -35,6 +37,8 @@ EXTRAS: Final[Mapping[str, Mapping[str, str]]] = {
     "shell": {"prompt_toolkit": "prompt-toolkit"},
 }
 """The modules that the package imports only if an extra is installed, and what installs them."""
+SERIES: Final = {"pyspark": "4.0"}
+"""What other packages of the environment often bring at a version that the extra refuses."""
 
 
 def require(extra: str, what: str) -> None:
@@ -45,16 +49,21 @@ def require(extra: str, what: str) -> None:
         what: What needs it, in the singular.
 
     Raises:
-        EnvironmentSetupError: Something of the extra is not installed.
+        EnvironmentSetupError: Something of the extra is not installed, or at another version.
     """
+    install = f"Install the extra with: pip install 'streamreasoner[{extra}]'"
     missing = [name for module, name in EXTRAS[extra].items() if not _is_installed(module)]
     if missing:
         *others, last = sorted(missing)
         names = f"{', '.join(others)} and {last}, which are" if others else f"{last}, which is"
-        raise EnvironmentSetupError(
-            f"{what} needs {names} not installed. Install the extra with: "
-            f"pip install 'streamreasoner[{extra}]'"
-        )
+        raise EnvironmentSetupError(f"{what} needs {names} not installed. {install}")
+    for name in SERIES.keys() & EXTRAS[extra].values():
+        with suppress(metadata.PackageNotFoundError):  # spark-submit brings PySpark as files
+            found = metadata.version(name)
+            if not found.startswith(f"{SERIES[name]}."):
+                raise EnvironmentSetupError(
+                    f"{what} needs {name} {SERIES[name]}, and {found} is installed. {install}"
+                )
 
 
 def _is_installed(module: str) -> bool:

@@ -7,11 +7,13 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from streamreasoner.system.extras import EXTRAS
+from streamreasoner.errors import EnvironmentSetupError
+from streamreasoner.system.extras import EXTRAS, SERIES, require
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -63,6 +65,10 @@ reasoner = Reasoner.from_rules(open("rules.dl").read())
 reasoner.apply([Update("parent", ("<urn:a>", "<urn:b>"))])
 assert len(list(reasoner.facts("ancestor"))) == 1
 assert reasoner.explain("ancestor", "<urn:a>", "<urn:b>")
+with Reasoner.open("kept", "rules.dl") as kept:
+    kept.apply([Update("parent", ("<urn:a>", "<urn:b>"))])
+with Reasoner.open("kept") as kept:
+    assert len(list(kept.facts("ancestor"))) == 1
 triples = Reasoner.from_rules("[?x, a, ?c] :- [?x, a, ?b], [?b, <urn:sub>, ?c] .")
 triples.load("facts.nt")
 assert len(list(triples.query("SELECT ?x {{ ?x a <urn:C> }}"))) == 1
@@ -81,6 +87,13 @@ FILES = [
     ["explain", "rules.dl", "parent.csv", "--fact", "ancestor(<urn:a>, <urn:b>)"],
     ["check-shapes", "shapes.ttl", "--data", "facts.nt"],
     ["shell", "rules.dl", "parent.csv"],
+]
+OF_A_STATE = [
+    ["state", "--state", "kept"],
+    ["diff", "0", "0", "--state", "kept"],
+    ["history", "ancestor(<urn:a>, <urn:b>)", "--state", "kept"],
+    ["query", "people.rq", "--state", "kept/tables"],
+    ["purge", "--older-than", "1d", "--state", "kept"],
 ]
 NEEDING = {
     "run": ("pipeline", ["run", "--config", "p.toml"]),
@@ -163,6 +176,25 @@ def test_all_is_every_extra():
     assert {*distributions("all")} == every
 
 
+def test_a_version_of_spark_that_does_not_fit_is_refused(monkeypatch):
+    """Its jars would fail much later; the message has both versions and what to install."""
+    monkeypatch.setattr(metadata, "version", {"pyspark": "3.5.7"}.__getitem__)
+    with pytest.raises(EnvironmentSetupError) as caught:
+        require("demo", "A demo")
+    assert str(caught.value) == (
+        "A demo needs pyspark 4.0, and 3.5.7 is installed. Install the extra with: "
+        "pip install 'streamreasoner[demo]'"
+    )
+    require("server", "A server")
+
+
+def test_the_series_are_those_of_the_ranges():
+    """A version is refused at a start if, and only if, the extra does not allow it."""
+    bounds = {each for extra in OPTIONAL.values() for each in extra if "<" in each}
+    expected = {"pyspark>=4.0.0,<4.1"}
+    assert (bounds, SERIES) == (expected, {"pyspark": "4.0"})
+
+
 def test_python_needs_no_extra(folder):
     """Facts are applied, asked for and explained where no module of an extra can be imported."""
     found = without({*MODULES} | ALSO_FROM_ELSEWHERE, API, folder)
@@ -175,11 +207,11 @@ def test_python_needs_no_extra(folder):
 
 
 def test_commands_on_files_need_no_extra(folder):
-    """Nor do the commands on files, the shell's scripts among them."""
-    blocked = {*MODULES} | ALSO_FROM_ELSEWHERE
-    found = without(blocked, COMMANDS.format(commands=FILES), folder)
+    """Nor do the commands on files, the shell's scripts among them, and on a state that is kept."""
+    blocked, commands = {*MODULES} | ALSO_FROM_ELSEWHERE, [*FILES, *OF_A_STATE]
+    found = without(blocked, API + COMMANDS.format(commands=commands), folder)
     codes = re.findall(r"^exit (\d+)$", found.stderr, re.MULTILINE)
-    assert (codes, found.returncode) == (["0"] * len(FILES), 0), found.stderr
+    assert (codes, found.returncode) == (["0"] * len(commands), 0), found.stderr
 
 
 def test_a_command_names_the_extra_it_needs(folder):
