@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 
 from streamreasoner.config import load
 from streamreasoner.io.kafka.broker import KAFKA_VERSION
+from streamreasoner.program.load import load_program
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
@@ -21,14 +23,14 @@ each_service = pytest.mark.parametrize("name", SERVICES)
 # Keys of a service that the Compose specification knows and this file uses.
 KNOWN = {
     *("build", "cap_drop", "command", "depends_on", "environment", "healthcheck", "hostname"),
-    *("image", "logging", "mem_limit", "networks", "pids_limit", "ports", "read_only", "restart"),
-    *("security_opt", "stop_grace_period", "tmpfs", "user", "volumes"),
+    *("image", "logging", "mem_limit", "networks", "pids_limit", "ports", "profiles", "read_only"),
+    *("restart", "security_opt", "stop_grace_period", "tmpfs", "user", "volumes"),
 }
 
 
 def test_the_services_are_those_of_the_pipeline():
-    """Broker, topics, reasoner and monitoring, and no key that Compose would refuse."""
-    assert set(SERVICES) == {"kafka", "topics", "reasoner", "prometheus", "grafana"}
+    """Broker, topics, reasoner, sample data and monitoring; no key that Compose would refuse."""
+    assert set(SERVICES) == {"kafka", "topics", "reasoner", "demo", "prometheus", "grafana"}
     assert {key for service in SERVICES.values() for key in service} <= KNOWN
     assert {key for key in COMPOSE if not key.startswith("x-")} == {
         *("name", "services", "networks", "volumes")
@@ -70,7 +72,7 @@ def test_images_are_pinned(name):
     assert re.fullmatch(r"[a-z/]+:v?\d+\.\d+\.\d+", SERVICES[name]["image"])
 
 
-@pytest.mark.parametrize("name", sorted(set(SERVICES) - {"topics"}))
+@pytest.mark.parametrize("name", sorted(set(SERVICES) - {"topics", "demo"}))
 def test_long_running_services_tell_their_health_and_have_limits(name):
     """Health, memory and number of processes are bounded and watched."""
     service = SERVICES[name]
@@ -85,7 +87,8 @@ def test_what_is_mounted_exists(name):
     """Files come from the repository, read-only; volumes and networks are declared."""
     service = SERVICES[name]
     for volume in service.get("volumes", []):
-        source, _, *mode = volume.split(":")
+        # A variable stands for what it is by default.
+        source, _, *mode = re.sub(r"\$\{\w+:-(.*?)\}", r"\1", volume).split(":")
         if source.startswith("."):
             assert (ROOT / source).exists()
             assert mode == ["ro"]
@@ -131,7 +134,8 @@ def test_the_configuration_fits_the_services():
     ].split(",")
     assert host in SERVICES
     assert f"127.0.0.1:{config.server.port}:{config.server.port}" in SERVICES["reasoner"]["ports"]
-    mounts = [volume.split(":")[1] for volume in SERVICES["reasoner"]["volumes"]]
+    mounts = [volume.rsplit(":", 2)[-2] for volume in SERVICES["reasoner"]["volumes"][:2]]
+    mounts += [volume.split(":")[1] for volume in SERVICES["reasoner"]["volumes"][2:]]
     assert any(str(config.state.directory).startswith(f"{mount}/") for mount in mounts)
     for name in ("topics", "reasoner"):
         command = SERVICES[name]["command"]
@@ -153,3 +157,28 @@ def test_the_broker_is_one_node_that_commits_transactions():
     assert names("KAFKA_ADVERTISED_LISTENERS", "://") == listeners - {"CONTROLLER"}
     (log,) = SERVICES["kafka"]["volumes"]
     assert log.split(":")[1] == environment["KAFKA_LOG_DIRS"]
+
+
+def test_the_rules_are_those_of_a_folder(tmp_path):
+    """The folder that RULES names has the program; the default one has a program that is valid."""
+    [mount] = [volume for volume in SERVICES["reasoner"]["volumes"] if "RULES" in volume]
+    default, target = re.fullmatch(r"\$\{RULES:-(.*)\}:(.*):ro", mount).groups()
+    shutil.copytree(ROOT / default, tmp_path / Path(target).name)
+    shutil.copy(CONFIG, tmp_path)
+    config = load(tmp_path / CONFIG.name, {})
+    assert config.server.facts
+    assert load_program(config.rules.program).arities["triple"] == 3
+    assert f"{Path(target).parent}/{CONFIG.name}" in SERVICES["reasoner"]["command"]
+
+
+def test_the_demo_sends_what_the_default_rules_are_for():
+    """It is left out without its profile, and its files are those of the same folder."""
+    demo = SERVICES["demo"]
+    assert demo["profiles"] == ["demo"]
+    [mount] = [volume for volume in demo["volumes"] if volume.endswith("/demo:ro")]
+    source, target, _ = mount.split(":")
+    assert f"${{RULES:-{source}}}" in SERVICES["reasoner"]["volumes"][1]
+    _, *files, option = demo["command"]
+    assert option.removeprefix("--config=") in SERVICES["reasoner"]["command"]
+    for name in files:
+        assert (ROOT / source / Path(name).relative_to(target)).is_file()
