@@ -24,6 +24,7 @@ PLACES: Final = {
     "streamreasoner/__init__.py": r'^__version__ = "(.+)"$',
     "pyproject.toml": r'^version = "(.+)"$',
     "docker-compose.yml": r"image: streamreasoner:(\S+)",
+    "streamreasoner/templates/docker-compose.yml": r"streamreasoner:(\d\S*)",
     "deploy/helm/streamreasoner/Chart.yaml": r'^(?:appVersion|version): "?([^"\s]+)',
     "docs/how-to/cluster.md": r"--tag streamreasoner:(\S+)",
     "docs/reference/asyncapi.json": r'^    "version": "(.+?)"',

@@ -51,18 +51,21 @@ _INTERRUPTED = 130
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG})
 
 app = typer.Typer(cls=Group, no_args_is_help=True, pretty_exceptions_enable=False)
+_RUN, _TOPICS = "Run a pipeline", "The topics of a pipeline"
 _PANELS: Mapping[str, Sequence[Callable[..., None]]] = {
     "Rules, facts and queries in files": (
         *(materialize, query, explain, explain_plan, check, check_shapes, shell),
     ),
-    "A pipeline": (demo, init, doctor, run, bootstrap, serve, produce, consume, broker),
+    "Begin a pipeline": (demo, init, doctor),
+    _RUN: (run, bootstrap, serve),
+    _TOPICS: (produce, consume, broker),
     "The state of a pipeline": (state, diff, history, snapshot, rebuild, migrate, purge, reset),
 }
 for _panel, _commands in _PANELS.items():
     for _command in _commands:
         app.command(cls=Command, rich_help_panel=_panel)(_command)
-app.add_typer(topics.app, name="topics", rich_help_panel="A pipeline")
-app.add_typer(rules.app, name="rules", rich_help_panel="A pipeline")
+app.add_typer(topics.app, name="topics", rich_help_panel=_TOPICS)
+app.add_typer(rules.app, name="rules", rich_help_panel=_RUN)
 
 
 def _print_version(*, requested: bool) -> None:
