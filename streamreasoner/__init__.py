@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.api.results import Diff, Facts, Trace
     from streamreasoner.api.updates import Update, Violation
+    from streamreasoner.rdf.terms import Term
 
 __all__ = [
     "Diff",
     "Facts",
     "Reasoner",
     "StreamReasonerError",
+    "Term",
     "Trace",
     "Update",
     "Violation",
@@ -29,7 +31,8 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     # Spark's executors import functions on terms from this package: without numba and its kernels.
     if name in __all__:
-        globals()[name] = found = getattr(import_module("streamreasoner.api.reasoner"), name)
+        module = "rdf.terms" if name == "Term" else "api.reasoner"
+        globals()[name] = found = getattr(import_module(f"streamreasoner.{module}"), name)
         return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -10,10 +10,11 @@ import pyarrow.compute as pc
 
 from streamreasoner.api.tables import MULTIPLICITY, argument_names
 from streamreasoner.engine.updates import Updates
-from streamreasoner.errors import DataError
+from streamreasoner.errors import DataError, TermError
 from streamreasoner.io.formats.columns.statements import check_roles, not_a_term, texts_of
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.lang.ast import QUAD, TRIPLE
+from streamreasoner.rdf.terms import to_ntriples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.dictionary import TermDictionary
 
 _TIME = "ts"
+_VALUES = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_timestamp,
+    pa.types.is_date,
+)
 
 
 def updates_of(table: object, predicate: str, arity: int, dictionary: TermDictionary) -> Updates:
@@ -41,7 +50,7 @@ def updates_of(table: object, predicate: str, arity: int, dictionary: TermDictio
     local = dictionary.local
     args = np.empty((len(rows), arity), np.int32)
     for position, name in enumerate(names):
-        texts = texts_of(rows.column(name), f"The column {name}")
+        texts = _terms(rows.column(name), f"The column {name}")
         args[:, position] = local.encode_validated(texts)
         for row in np.flatnonzero(args[:, position] < 0)[:1].tolist():
             text = texts[row].as_py()
@@ -50,6 +59,25 @@ def updates_of(table: object, predicate: str, arity: int, dictionary: TermDictio
     if predicate in {TRIPLE, QUAD}:
         check_roles(args, np.full(len(args), predicate == TRIPLE), local, "Row ", 0)
     return Updates(predicate, dictionary.resolve(args), _multiplicities(rows), _times(rows))
+
+
+def _terms(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
+    """The terms of a column: texts are terms in N-Triples syntax, and values are literals.
+
+    Raises:
+        DataError: It has a type without literals, or a value without one.
+    """
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not any(test(kind) for test in _VALUES):
+        if pa.types.is_temporal(kind):
+            raise DataError(f"{what} has the type {kind}, which is not one of literals.")
+        return texts_of(column, what)
+    distinct = pc.drop_null(pc.unique(column))
+    try:
+        literals = pa.array(map(to_ntriples, distinct.to_pylist()), pa.large_string())
+    except (TermError, ValueError) as error:
+        raise DataError(f"{what} has a value that is not a literal: {error}") from None
+    return pc.take(literals, pc.index_in(column, distinct))
 
 
 def _table(table: object) -> pa.Table:

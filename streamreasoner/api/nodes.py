@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import rdflib
 
@@ -27,7 +27,15 @@ from streamreasoner.values.valuation import value as literal_value
 PythonTerm: TypeAlias = (
     "rdflib.URIRef | rdflib.BNode | rdflib.Literal | int | float | Decimal | str | bool"
 )
-"""A term in the Python API: an rdflib node, or a Python value for a common literal."""
+"""A term in results: an rdflib node, or a Python value for a common literal."""
+
+GivenTerm: TypeAlias = "PythonTerm | Term | date | np.generic"
+"""A term that is given: also of this package, a datetime, a date or a scalar of numpy."""
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    import numpy as np
 
 _Value: TypeAlias = "int | float | Decimal | str | bool | None"
 
@@ -61,10 +69,10 @@ def to_ntriples(value: object) -> str:
         case rdflib.term.Identifier():
             # rdflib variables are subclasses of str.
             raise TermError(f"An rdflib {type(value).__name__} is not an RDF term: {value!r}.")
-        case str():
-            return terms.to_ntriples(str(value))
+        case Term():
+            return canonical(str(value))
         case _:
-            return terms.to_ntriples(value)
+            return terms.to_ntriples(str(value) if isinstance(value, str) else value)
 
 
 def _common(value: object) -> str | None:

@@ -39,7 +39,7 @@ from streamreasoner.engine.input.registers import NO_FRONTIER, frontier_of
 from streamreasoner.engine.session import Session, Store
 from streamreasoner.engine.turn import in_turn
 from streamreasoner.engine.updates import Changes, Updates
-from streamreasoner.errors import ProgramError
+from streamreasoner.errors import ProgramError, QueryError
 from streamreasoner.io.files.documents import (
     Reading,
     declared_prefixes,
@@ -245,11 +245,12 @@ class Reasoner:
         """Apply one epoch of updates from a table, without a Python object for each term.
 
         Args:
-            table: A `pyarrow.Table`, or whatever hands one over (polars, pandas, DuckDB). Terms are
-                texts in N-Triples syntax in the columns that `Facts.to_arrow` has: `s`, `p` and `o`
-                of triples, and `g` of quads; else `a0`, `a1`, and so on. It may have the column
-                `multiplicity` of integers, which are 1 otherwise, and `ts` of event times, as
-                milliseconds since 1970 or timestamps with a time zone.
+            table: A `pyarrow.Table`, or whatever hands one over (polars, pandas, DuckDB). Its
+                columns are those that `Facts.to_arrow` has: `s`, `p` and `o` of triples, and `g` of
+                quads; else `a0`, `a1`, and so on. Texts are terms in N-Triples syntax; numbers,
+                booleans, dates and timestamps are literals. It may have the column `multiplicity`
+                of integers, which are 1 otherwise, and `ts` of event times, as milliseconds since
+                1970 or timestamps with a time zone.
             predicate: The predicate of its facts.
 
         Raises:
@@ -257,10 +258,26 @@ class Reasoner:
                 the message has its number.
             EngineError: The epoch failed and was rolled back.
         """
-        check_predicate(predicate, None, self.program)
-        check_asserted(predicate, self.program.constraints, "")
-        arity = self.program.arities[predicate]
-        return self._apply([updates_of(table, predicate, arity, self.session.dictionary)])
+        return self.apply_tables({predicate: table})
+
+    @in_turn
+    def apply_tables(self, tables: Mapping[str, object]) -> Diff:
+        """Apply one epoch of updates from several tables.
+
+        Args:
+            tables: The table of each predicate; see `apply_arrow`.
+
+        Raises:
+            DataError: As of `apply_arrow`; nothing has changed.
+            EngineError: The epoch failed and was rolled back.
+        """
+        updates, arities = [], self.program.arities
+        for predicate, table in tables.items():
+            check_predicate(predicate, None, self.program)
+            check_asserted(predicate, self.program.constraints, "")
+            dictionary = self.session.dictionary
+            updates.append(updates_of(table, predicate, arities[predicate], dictionary))
+        return self._apply(updates)
 
     @in_turn
     def advance(self, to: Time) -> Diff:
@@ -510,6 +527,39 @@ class Reasoner:
             facts, prefixes = self._epoch_facts().facts(), common_prefixes(self.program.programs)
         answer = evaluate(text, facts, limits or QueryLimits(), base=base)
         return answer.holds if isinstance(answer, Truth) else Answer(answer, prefixes)
+
+    def select(self, text: str, *, base: str = "", limits: QueryLimits | None = None) -> Answer:
+        """The solutions of SELECT; see `query`.
+
+        Raises:
+            QueryError: It is another form of query.
+        """
+        return self._rows_of("SELECT", text, base, limits)
+
+    def construct(self, text: str, *, base: str = "", limits: QueryLimits | None = None) -> Answer:
+        """The triples of CONSTRUCT or DESCRIBE; see `query`.
+
+        Raises:
+            QueryError: It is another form of query.
+        """
+        return self._rows_of("CONSTRUCT or DESCRIBE", text, base, limits)
+
+    def ask(self, text: str, *, base: str = "", limits: QueryLimits | None = None) -> bool:
+        """The answer of ASK; see `query`.
+
+        Raises:
+            QueryError: It is another form of query.
+        """
+        answer = self.query(text, base=base, limits=limits)
+        if isinstance(answer, bool):
+            return answer
+        raise QueryError("The query is not an ASK. Use select, construct, or query for any form.")
+
+    def _rows_of(self, form: str, text: str, base: str, limits: QueryLimits | None) -> Answer:
+        answer = self.query(text, base=base, limits=limits)
+        if isinstance(answer, bool) or answer.is_of_select != (form == "SELECT"):
+            raise QueryError(f"The query is not a {form}. Use query for any form.")
+        return answer
 
     @in_turn
     def update(

@@ -17,6 +17,7 @@ import numpy as np
 from streamreasoner.api import shown, tables
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.tables import ITERATION, MULTIPLICITY
+from streamreasoner.api.typed import typed
 from streamreasoner.api.updates import Update, Violation
 from streamreasoner.counts import counted
 from streamreasoner.engine.updates import Changes, TraceRows
@@ -50,28 +51,32 @@ class Rows(Sequence[Row], ABC):
         """All rows."""
 
     @abstractmethod
-    def to_arrow(self) -> pa.Table:
-        """As an Arrow table; see `api.tables` for the columns of terms."""
+    def to_arrow(self, *, types: bool = False) -> pa.Table:
+        """As an Arrow table; see `api.tables` for the columns of terms.
+
+        Args:
+            types: Whether columns of terms of one kind have values, see `api.typed`.
+        """
 
     @cached_property
     def _rows(self) -> list[Row]:
         return self._decoded()
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self, *, types: bool = False) -> Any:
         """As a `pandas.DataFrame`, with the columns of `to_arrow`.
 
         Raises:
             EnvironmentSetupError: pandas is not installed.
         """
-        return tables.to_pandas(self.to_arrow())
+        return tables.to_pandas(self.to_arrow(types=types))
 
-    def to_polars(self) -> Any:
+    def to_polars(self, *, types: bool = False) -> Any:
         """As a `polars.DataFrame`, with the columns of `to_arrow`.
 
         Raises:
             EnvironmentSetupError: polars is not installed.
         """
-        return tables.to_polars(self.to_arrow())
+        return tables.to_polars(self.to_arrow(types=types))
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)
@@ -114,9 +119,14 @@ class Facts(Rows["tuple[PythonTerm, ...]"]):
     def __len__(self) -> int:
         return len(self._args)
 
-    def to_arrow(self) -> pa.Table:
-        """As an Arrow table, with the columns that `api.tables` names."""
-        return tables.facts_table(self._predicate, self._args, self._dictionary)
+    def to_arrow(self, *, types: bool = False) -> pa.Table:
+        """As an Arrow table, with the columns that `api.tables` names.
+
+        Args:
+            types: Whether columns of terms of one kind have values, see `api.typed`.
+        """
+        table = tables.facts_table(self._predicate, self._args, self._dictionary)
+        return typed(table, table.column_names) if types else table
 
     def _first(self, count: int) -> Facts:
         return Facts(self._predicate, self._args[:count], self._dictionary)
@@ -140,11 +150,16 @@ class Trace(Rows["tuple[tuple[PythonTerm, ...], int, int]"]):
     def __len__(self) -> int:
         return len(self._trace.args)
 
-    def to_arrow(self) -> pa.Table:
-        """As an Arrow table: the columns that `api.tables` names, `iteration`, `multiplicity`."""
+    def to_arrow(self, *, types: bool = False) -> pa.Table:
+        """As an Arrow table: the columns that `api.tables` names, `iteration`, `multiplicity`.
+
+        Args:
+            types: Whether columns of terms of one kind have values, see `api.typed`.
+        """
         rows = self._trace
         others = {ITERATION: rows.iteration, MULTIPLICITY: rows.multiplicity}
-        return tables.facts_table(rows.predicate, rows.args, self._dictionary, **others)
+        table = tables.facts_table(rows.predicate, rows.args, self._dictionary, **others)
+        return typed(table, table.column_names[: rows.args.shape[1]]) if types else table
 
     def _first(self, count: int) -> Trace:
         rows = self._trace
@@ -240,7 +255,7 @@ class Diff:
             )
         )
 
-    def to_arrow(self, predicate: str | None = None) -> pa.Table:
+    def to_arrow(self, predicate: str | None = None, *, types: bool = False) -> pa.Table:
         """The changes as an Arrow table.
 
         Args:
@@ -248,6 +263,8 @@ class Diff:
                 `api.tables`.
                 Otherwise those of all predicates, with the columns `predicate` and `args`, a list.
                 `multiplicity` is +1 or -1 (int8).
+            types: Whether columns of terms of one kind have values, see `api.typed`. Terms in a
+                list stay terms.
 
         Raises:
             DataError: The program has no such predicate.
@@ -261,23 +278,24 @@ class Diff:
         none = np.empty((0, self._arities[predicate]), np.int32)
         args = np.concatenate([none, *(changes.args for changes in found)])
         signs = np.concatenate([np.empty(0, np.int8), *(each.multiplicity for each in found)])
-        return tables.facts_table(predicate, args, self._dictionary, **{MULTIPLICITY: signs})
+        table = tables.facts_table(predicate, args, self._dictionary, **{MULTIPLICITY: signs})
+        return typed(table, table.column_names[: args.shape[1]]) if types else table
 
-    def to_pandas(self, predicate: str | None = None) -> Any:
+    def to_pandas(self, predicate: str | None = None, *, types: bool = False) -> Any:
         """As a `pandas.DataFrame`; see `to_arrow`.
 
         Raises:
             EnvironmentSetupError: pandas is not installed.
         """
-        return tables.to_pandas(self.to_arrow(predicate))
+        return tables.to_pandas(self.to_arrow(predicate, types=types))
 
-    def to_polars(self, predicate: str | None = None) -> Any:
+    def to_polars(self, predicate: str | None = None, *, types: bool = False) -> Any:
         """As a `polars.DataFrame`; see `to_arrow`.
 
         Raises:
             EnvironmentSetupError: polars is not installed.
         """
-        return tables.to_polars(self.to_arrow(predicate))
+        return tables.to_polars(self.to_arrow(predicate, types=types))
 
     def __repr__(self) -> str:
         counts = shown.signed_counts(self._shown(self._closure))

@@ -20,7 +20,7 @@ from streamreasoner.program.unknown import unknown_text
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from streamreasoner.api.nodes import PythonTerm
+    from streamreasoner.api.nodes import GivenTerm, PythonTerm
     from streamreasoner.program.checked import CheckedProgram
 
 _INT64 = 1 << 63
@@ -40,23 +40,23 @@ class Update:
 
     Attributes:
         predicate: Name of the predicate; triples are facts of `triple`.
-        args: rdflib terms, or Python values for plain literals, numbers and booleans.
+        args: rdflib terms, or values of Python or numpy for texts, numbers, booleans and dates.
         multiplicity: Positive to assert, negative to retract.
         ts: Its event time: milliseconds since 1970, or a datetime with a time zone. Facts that
             expire need one; see `docs/semantics.md`.
     """
 
     predicate: str
-    args: tuple[PythonTerm, ...]
+    args: tuple[GivenTerm, ...]
     multiplicity: int = 1
     ts: Time | None = None
 
     @classmethod
     def triple(
         cls,
-        subject: PythonTerm,
-        predicate: PythonTerm,
-        object_: PythonTerm,
+        subject: GivenTerm,
+        predicate: GivenTerm,
+        object_: GivenTerm,
         multiplicity: int = 1,
         ts: Time | None = None,
     ) -> Update:

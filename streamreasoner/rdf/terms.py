@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 
+import numpy as np
 import pyoxigraph
 
 from streamreasoner.errors import TermError
@@ -26,6 +28,8 @@ from streamreasoner.rdf.vocabulary import (
     RDF_DIR_LANG_STRING,
     RDF_LANG_STRING,
     XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
     XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_INTEGER,
@@ -58,6 +62,7 @@ _SHORT_ESCAPES = {
     '"': '\\"',
     "\\": "\\\\",
 }
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]+(?:[+-]\d\d:\d\d)?")
 _SHOWN_CHARACTERS = 100
 _WORD = re.compile(r"[\w .,-]+")
 _TRIPLE_TERM = "a triple term is of RDF 1.2, and RDF 1.1 is read"
@@ -89,6 +94,15 @@ class Term:
     value: str
     language: str | None = None
     datatype: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Term:
+        """Read one term in N-Triples syntax, of which `str` is the inverse.
+
+        Raises:
+            TermError: What is wrong, and at which character (counted from 1).
+        """
+        return parse(text)
 
     def __str__(self) -> str:
         """Canonical N-Triples."""
@@ -162,29 +176,60 @@ def to_ntriples(value: object) -> str:
     """Canonical N-Triples of a Python value; `nodes.to_ntriples` takes rdflib's nodes too.
 
     str becomes a plain literal, int an xsd:integer, Decimal an xsd:decimal with all its digits,
-    float an xsd:double in the canonical form of XSD 1.1 (`1.0E0`), bool an xsd:boolean.
+    float an xsd:double in the canonical form of XSD 1.1 (`1.0E0`), bool an xsd:boolean, datetime an
+    xsd:dateTime, date an xsd:date. A scalar of numpy is what it is in Python.
 
     Raises:
         TermError: The value has no RDF form.
     """
+    if isinstance(value, np.generic):
+        value = _of_numpy(value)
+    if type(value) is str:
+        return canonical(quoted(value))
+    lexical, datatype = _lexical(value)
+    return str(Term(TermKind.LITERAL, lexical, datatype=datatype))
+
+
+def _lexical(value: object) -> tuple[str, str]:
+    """Lexical form and datatype of a value."""
     match value:
         case bool():
-            return str(Term(TermKind.LITERAL, "true" if value else "false", datatype=XSD_BOOLEAN))
+            return "true" if value else "false", XSD_BOOLEAN
         case int():
-            return str(Term(TermKind.LITERAL, _integer(value), datatype=XSD_INTEGER))
+            return _integer(value), XSD_INTEGER
         case float():
-            return str(Term(TermKind.LITERAL, _double(value), datatype=XSD_DOUBLE))
+            return _double(value), XSD_DOUBLE
         case Decimal():
             if not value.is_finite():
                 raise TermError(f"Decimal '{value}' has no form in RDF; use a finite number.")
-            return str(Term(TermKind.LITERAL, f"{value:f}", datatype=XSD_DECIMAL))
-        case str() if type(value) is str:
-            return canonical(quoted(value))
+            return f"{value:f}", XSD_DECIMAL
+        case datetime():
+            return _instant(value), XSD_DATE_TIME
+        case date():
+            return value.isoformat(), XSD_DATE
         case _:
             raise TermError(
                 f"A Python {type(value).__name__} is not a term; use an rdflib URIRef, BNode or"
-                " Literal, or an int, float, Decimal, str or bool."
+                " Literal, or an int, float, Decimal, str, bool, datetime or date."
             )
+
+
+def _of_numpy(value: np.generic) -> object:
+    """The Python value of a scalar of numpy; itself if it has none."""
+    if not isinstance(value, np.datetime64):
+        return value.item()
+    # A unit of nanoseconds has no Python value, and one of days a date.
+    exact = value if isinstance(value.item(), date) else value.astype("datetime64[us]")
+    if exact != value or not isinstance(exact.item(), date):
+        raise TermError(f"The numpy datetime {value} is not a whole number of microseconds.")
+    return exact.item()
+
+
+def _instant(value: datetime) -> str:
+    text = value.isoformat()
+    if not _INSTANT.fullmatch(text):
+        raise TermError(f"The datetime {text} has no form in RDF; its offset must be of minutes.")
+    return re.sub(r"\+00:00$", "Z", text)
 
 
 def _integer(value: int) -> str:

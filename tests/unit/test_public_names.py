@@ -13,6 +13,7 @@ PUBLIC = [
     "Facts",
     "Reasoner",
     "StreamReasonerError",
+    "Term",
     "Trace",
     "Update",
     "Violation",

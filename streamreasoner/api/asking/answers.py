@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.results import Rows
+from streamreasoner.api.typed import typed
 from streamreasoner.query.facts import decode_rows
 from streamreasoner.query.sparql import formats
 from streamreasoner.query.sparql.answers import Solutions
@@ -42,10 +43,18 @@ class Answer(Rows["tuple[PythonTerm | None, ...]"]):
     def __len__(self) -> int:
         return len(self._answer)
 
-    def to_arrow(self) -> pa.Table:
+    @property
+    def is_of_select(self) -> bool:
+        """Whether the rows are solutions, not triples."""
+        return isinstance(self._answer, Solutions)
+
+    def to_arrow(self, *, types: bool = False) -> pa.Table:
         """As an Arrow table of texts in N-Triples syntax; null where there is no value.
 
         It has a row for each solution, even without columns.
+
+        Args:
+            types: Whether columns of terms of one kind have values, see `api.typed`.
         """
         ids = self._answer.ids
         if not self.columns:
@@ -54,7 +63,7 @@ class Answer(Rows["tuple[PythonTerm | None, ...]"]):
         distinct = np.unique(ids[~is_unbound])
         terms = self._answer.terms.decode(distinct)
         places = np.searchsorted(distinct, ids).astype(np.int32)
-        return pa.table(
+        table = pa.table(
             {
                 name: pa.DictionaryArray.from_arrays(
                     pa.array(places[:, position], mask=is_unbound[:, position]), terms
@@ -62,6 +71,7 @@ class Answer(Rows["tuple[PythonTerm | None, ...]"]):
                 for position, name in enumerate(self.columns)
             }
         )
+        return typed(table, table.column_names) if types else table
 
     def serialize(self, format: str | None = None) -> bytes:  # noqa: A002  (as rdflib calls it)
         """As text.
