@@ -9,7 +9,7 @@ what a plain count of the messages says; Python and Java together never have mor
 MiB more than after the first batch; no batch after the first has more bytes than
 `pipeline.max_batch_bytes`; and the second half takes at most 1.25 times the processor time of the
 same pipeline if it only reads, which it does first. The estimate of the time to catch up, as the
-metrics have it, is printed beside the time that it really took.
+metrics have it, is printed alongside the time that it really took.
 """
 
 from __future__ import annotations

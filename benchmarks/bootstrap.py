@@ -1,4 +1,4 @@
-"""The first load of a state from files, beside the same facts through Kafka, in one run.
+"""The first load of a state from files, compared with the same facts through Kafka, in one run.
 
     python benchmarks/bootstrap.py [--scale 10] [--rounds 2] [--json FILE]
 

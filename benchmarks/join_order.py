@@ -1,4 +1,4 @@
-"""What plans cost that know the program, beside plans that know the size of every relation.
+"""What plans cost that know the program, compared with plans that know the size of every relation.
 
     python benchmarks/join_order.py [--quick] [--json FILE]
 

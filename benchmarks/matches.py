@@ -7,8 +7,8 @@ same run, is the rule that copies the pairs; the peer is the same function in Py
 each pair without a reasoner. Claims: functions that kernels compute take at most 5 times the floor,
 and so does one in Python that is called with few distinct arguments.
 
-Rules whose atoms bind nothing that is needed are loaded, and one fact is added and removed; beside
-them, in the same run, the same matches with a comparison that needs each of them. Claim: a load
+Rules whose atoms bind nothing that is needed are loaded, and one fact is added and removed;
+in the same run, the same matches with a comparison that needs each of them. Claim: a load
 takes at most a tenth. Times are of the processor, the least of some loads, on one core.
 """
 

@@ -1,4 +1,4 @@
-"""Negation that the schema decides, beside a large ontology and beside negation of input.
+"""Negation that the schema decides, alongside a large ontology and alongside negation of input.
 
     python benchmarks/negation.py [--classes 10000] [--things 50000] [--json FILE]
 

@@ -1,4 +1,4 @@
-"""OWL 2 RL: LUBM, and an ontology with hundreds of property axioms, beside reasonable and owlrl.
+"""OWL 2 RL: LUBM, and an ontology with hundreds of property axioms, next to reasonable and owlrl.
 
     python benchmarks/owl_rl.py [--scale 10] [--properties 300] [--json FILE]
 

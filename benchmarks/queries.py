@@ -1,4 +1,4 @@
-"""One-off queries: the 14 of LUBM on the closure, beside pyoxigraph on the same triples.
+"""One-off queries: the 14 of LUBM on the closure, compared with pyoxigraph on the same triples.
 
     python benchmarks/queries.py [--scale 10] [--rounds 3] [--json FILE]
 

@@ -1,4 +1,4 @@
-"""Epochs that change much of the input, beside loads of what is then there.
+"""Epochs that change much of the input, compared with loads of what is then there.
 
     python benchmarks/recompute.py [--quick] [--json FILE]
 

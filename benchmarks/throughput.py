@@ -1,4 +1,4 @@
-"""From Kafka to Kafka in messages of many triples: reasoning beside passing through, in one run.
+"""From Kafka to Kafka in messages of many triples: reasoning, and passing through.
 
     python benchmarks/throughput.py [--scale 50] [--rounds 2] [--format nquads] [--json FILE]
 

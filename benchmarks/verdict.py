@@ -113,5 +113,5 @@ def table(found: list[Row]) -> dict[str, Any]:
         )
         for row in found
     ]
-    title = "Beside the fastest peer of each row, in seconds of processor time"
+    title = "Compared with the fastest peer of each row, in seconds of processor time"
     return harness.print_table(title, HEADER, lines)

@@ -4,7 +4,7 @@ Spark on Kubernetes starts every image with `executor` or `driver`, and passes s
 environment; all other arguments go to the command line `streamreasoner`.
 """
 
-# ruff: noqa: INP001 - a script beside the Dockerfile, not part of a package
+# ruff: noqa: INP001 - a script next to the Dockerfile, not part of a package
 from __future__ import annotations
 
 import importlib.util

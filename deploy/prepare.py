@@ -4,7 +4,7 @@
 `prepare.py kernels` runs small epochs, which puts the compiled kernels into numba's cache.
 """
 
-# ruff: noqa: INP001 - a script beside the Dockerfile, not part of a package
+# ruff: noqa: INP001 - a script next to the Dockerfile, not part of a package
 from __future__ import annotations
 
 import shutil

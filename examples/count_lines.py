@@ -1,6 +1,6 @@
 """Lines of code of the examples, as a table. Invariant: only lines of logic count.
 
-Blank lines, comments, docstrings and imports are no lines of code.
+Blank lines, comments, docstrings and imports are not lines of code.
 
 `python examples/count_lines.py` prints the table of README.md and docs/examples.md.
 """

@@ -7,8 +7,10 @@ exits 1 if there is one.
 from __future__ import annotations
 
 import ast
+import io
 import re
 import sys
+import tokenize
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +30,8 @@ TEXT_SUFFIXES = frozenset(
     }
 )
 SKIPPED_FOLDERS = frozenset({"build", "dist", "__pycache__"})
-# These two spell out what is forbidden.
-SELF = frozenset({"scripts/house.py", "tests/unit/test_house.py"})
+# These spell out what is forbidden.
+SELF = frozenset({"docs/glossary.md", "scripts/house.py", "tests/unit/test_house.py"})
 
 MARKER = re.compile(r"\b(TODO|FIXME|XXX)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.$~}*-])/(home|Users|root|work)/\w|/tmp/dev\b")
@@ -41,6 +43,25 @@ HISTORY = re.compile(
 )
 EMPTY_NAME = re.compile(r"(?<=[a-z])(Manager|Helper|Util|Utils|Base|Impl)$")
 MOCKS = frozenset({"mock", "unittest.mock", "pytest_mock"})
+# What reads as translated, with what to write; docs/glossary.md lists the same words.
+FOREIGN = {
+    r"\b(is|are|was|were) no (?!(?:longer|more|less|later|earlier|other|one|such|different|better|"
+    r"worse|room|part|reason|need|way|doubt|limit|use)\b)(?<!there is no )(?<!there are no )"
+    r"(?<!there was no )(?<!there were no )\w": "write 'is not a'",
+    r"(?<![\w.])(?-i:[Bb]eside)\b(?! ?[:=,)\]])": "write 'next to', 'besides' or 'compared with'",
+    r"\bha(s|ve) not (the|a|an|any)\b": "write 'does not have'",
+    r"\bwhich\b[^.;:]{0,40}\blacks?\b": "write 'that does not have', or say it in two sentences",
+    r"\bthe latter\b": "name it again",
+    r"\bas ever\b": "write 'as usual'",
+    r"\bwhoever\b": "write 'anyone who'",
+    r"\bfor ever\b": "write 'forever', or how long",
+    r"\bnobody\b": "write 'no one', or say who does not",
+    r"\bgone through\b": "write 'read' or 'visited'",
+}
+FOREIGN_WORDS = re.compile(
+    "|".join(f"(?P<w{i}>{each})" for i, each in enumerate(FOREIGN)), re.IGNORECASE
+)
+PROSE = frozenset({".md", ".html", ".js"})
 LEAST_WORDS = 5
 KERNEL_FOLDERS = frozenset({"kernels", "native"})
 MOST_MODULES = 12
@@ -80,6 +101,33 @@ def no_history(path: Path, text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.splitlines(), start=1):
         if found := HISTORY.search(line):
             yield number, f"'{found[1]}': say what is, not what was."
+
+
+def native_english(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """Comments, texts and documents use the words that a native technical writer would."""
+    # A word is not worth compiling all kernels again: it changes with its code.
+    if path.suffix == ".py" and not KERNEL_FOLDERS & {*path.parts}:
+        parts = _texts(text)
+    elif path.suffix in PROSE:
+        parts = [(1, text)]
+    else:
+        return
+    advice = [*FOREIGN.values()]
+    for first, part in parts:
+        for found in FOREIGN_WORDS.finditer(part):
+            place = first + part.count("\n", 0, found.start())
+            rule = next(i for i in range(len(advice)) if found[f"w{i}"])
+            yield place, f"'{' '.join(found[0].split())}': {advice[rule]}."
+
+
+def _texts(text: str) -> list[tuple[int, str]]:
+    """Line and text of the comments and strings of a module that hold more than a name."""
+    kinds = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", None)}
+    return [
+        (token.start[0], token.string)
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type in kinds and " " in token.string
+    ]
 
 
 def docstrings_say_something(path: Path, text: str) -> Iterator[tuple[int, str]]:
@@ -170,6 +218,7 @@ RULES: tuple[Rule, ...] = (
     no_machine,
     locks_name_no_registry,
     no_history,
+    native_english,
     docstrings_say_something,
     names_mean_something,
     no_mocks,

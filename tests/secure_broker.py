@@ -1,4 +1,4 @@
-"""A broker with every kind of login beside its plaintext listener, and what its clients need.
+"""A broker with every kind of login alongside its plaintext listener, and what its clients need.
 
 Access is denied unless an ACL grants it, except to clients of the plaintext listener.
 """

@@ -20,7 +20,7 @@ def run(rules, script, *files, keep_going=False):
     Args:
         rules: Path of a rule file, name of a ruleset, or rules as text.
         script: Text of the script; it loads files from the folder of the rules.
-        files: Names of files with facts, beside the rules, that are loaded first.
+        files: Names of files with facts, next to the rules, that are loaded first.
         keep_going: Whether to continue after an error.
     """
     written = []

@@ -1,4 +1,4 @@
-"""What work takes: seconds of processor time, and of the clock beside them. Invariant: processor
+"""What work takes: seconds of processor time, and of the clock alongside them. Invariant: processor
 time counts all threads of this process, and child processes once they have ended.
 """  # noqa: D205
 

@@ -4,7 +4,7 @@ Invariant: it runs the rules of the case as they are written, so only those with
 aggregates.
 
 It evaluates from scratch, and reads rows from CSV files. What reading takes is measured by a
-program that only counts the rows it reads, and told beside the load, which includes it.
+program that only counts the rows it reads, and told next to the load, which includes it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Statements of a program with pointers. Invariant: objects are no variables."""
+"""Statements of a program with pointers. Invariant: objects are not variables."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def expiries(programs: Sequence[Program]) -> tuple[Expires, ...]:
 def invalid_expiries(
     programs: Sequence[Program], prefixes: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
-    """Report patterns that are no patterns, overlap, or match facts that the program states."""
+    """Report patterns that are not patterns, overlap, or match facts that the program states."""
     declared = expiries(programs)
     for directive in declared:
         for argument in directive.pattern.arguments:

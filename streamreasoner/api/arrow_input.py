@@ -42,7 +42,7 @@ def updates_of(table: object, predicate: str, arity: int, dictionary: TermDictio
         dictionary: Encodes the terms.
 
     Raises:
-        DataError: A column is missing, unknown or of another type, or a row is no valid fact.
+        DataError: A column is missing, unknown or of another type, or a row is not a valid fact.
     """
     rows = _table(table)
     names = argument_names(predicate, arity)

@@ -254,7 +254,7 @@ class Reasoner:
             predicate: The predicate of its facts.
 
         Raises:
-            DataError: A column is missing, unknown or of another type, or a row is no valid fact;
+            DataError: A column is missing, unknown or of another type, or a row is not valid;
                 the message has its number.
             EngineError: The epoch failed and was rolled back.
         """
@@ -290,7 +290,7 @@ class Reasoner:
             to: Milliseconds since 1970, or a datetime with a time zone.
 
         Raises:
-            DataError: It is no time.
+            DataError: It is not a time.
             EngineError: The epoch failed and was rolled back.
         """
         return self._diff(self.session.apply((), frontier=milliseconds(to)))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _STATEMENTS = {TRIPLE: REQUIRED, QUAD: (*REQUIRED, GRAPH)}
 _ROWS = "rows"
 PREDICATE, ARGUMENTS, MULTIPLICITY, ITERATION = "predicate", "args", "multiplicity", "iteration"
-"""Columns beside those of terms."""
+"""Columns besides those of terms."""
 
 
 def argument_names(predicate: str, arity: int) -> tuple[str, ...]:

@@ -137,7 +137,7 @@ def milliseconds(time: Time, where: str = "") -> int:
     """A time in milliseconds since 1970.
 
     Raises:
-        DataError: It is no time, has no time zone, or is outside the years 1 to 9999.
+        DataError: It is not a time, has no time zone, or is outside the years 1 to 9999.
     """
     if isinstance(time, datetime):
         if time.tzinfo is None:

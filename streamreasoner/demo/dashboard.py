@@ -33,7 +33,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def spark(series: Sequence[float], width: int) -> str:
-    """The last values as bars; a square-root scale keeps small ones visible beside a burst."""
+    """The last values as bars; a square-root scale keeps small ones visible next to a burst."""
     shown = list(series)[-width:]
     highest = max(shown, default=0.0) or 1.0
     steps = len(_BARS) - 1

@@ -1,7 +1,7 @@
 """Matches of a rule for one fact. Invariant: no fact is selected before it is needed.
 
 The leaves of a plan over selected facts are lazy. Facts are tried in text order, so the first match
-is deterministic. A rule may have hundreds of conditions, so they are no generators, whose nesting
+is deterministic. A rule may have hundreds of conditions, so they are not generators, whose nesting
 is limited.
 """
 

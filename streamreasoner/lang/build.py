@@ -289,7 +289,7 @@ class Builder:
         return self._constants.boolean(children[0], span)
 
     def _duration(self, quoted: str, span: ast.Span) -> int:
-        """Milliseconds, 0 if the text is no duration."""
+        """Milliseconds, 0 if the text is not a duration."""
         literal = self._constants.literal(quoted, "", span)
         if literal.term == UNREADABLE:
             return 0

@@ -52,7 +52,7 @@ CATALOGUE = {
     "SR234": "Heads with a min or max that can be the same fact aggregate it in the same way.",
     "SR235": "A range is one side of an equality, with at most 10,000 integers between constants.",
     "SR236": "An aggregate over a body is always computed: do not put it into `if` or `coalesce`.",
-    "SR237": "lowest and highest stand in heads; what an aggregate is told besides is a constant.",
+    "SR237": "lowest and highest stand in heads; further arguments of an aggregate are constants.",
     "SR240": "Only numbers, strings, booleans, dates and times are ordered.",
     "SR241": "The operands of arithmetic are numbers.",
     "SR242": "The predicate of a triple or quad is an IRI; a graph may also be a blank node.",

@@ -73,7 +73,7 @@ class Parts:
         marker: Reads the last marker on the progress topic.
         observer: Notified of every stage.
         outage: Waits while Kafka is away.
-        semantics: Input topic to the semantics of its updates, if they are no multiset.
+        semantics: Input topic to the semantics of its updates, if they are not a multiset.
     """
 
     checkpoint: Checkpoint

@@ -129,7 +129,7 @@ class Violations:
         Args:
             result: What an epoch changed.
             constraints: The constraints of the programs before and from this epoch on.
-            program: The latter.
+            program: That from this epoch on.
             dictionary: Maps ids to terms.
         """
         if not constraints:

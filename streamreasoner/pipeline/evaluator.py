@@ -253,7 +253,7 @@ class Evaluator:
 def _leave_out(
     messages: pa.Table, verdict: Verdict
 ) -> tuple[pa.Table, pa.Table, tuple[Rejected, ...]]:
-    """The messages to evaluate, those left out, and the reason for each of the latter."""
+    """The messages to evaluate, those left out, and the reason for each that is left out."""
     why = {
         (message.topic, message.partition, message.offset): message.why
         for message in verdict.left_out

@@ -182,7 +182,7 @@ def check_semantics(record: TableRecord | None, configured: Mapping[str, str]) -
 
     Args:
         record: What the last epoch was committed with, None before the first.
-        configured: Input topic to the semantics of its updates, if they are no multiset.
+        configured: Input topic to the semantics of its updates, if they are not a multiset.
 
     Raises:
         StateError: The semantics of a topic that the state has read has changed.

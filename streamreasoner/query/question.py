@@ -149,7 +149,7 @@ def _named(rule: Rule) -> Mapping[str, Variable]:
 
 
 def _terms(atom: Atom) -> tuple[Term, ...]:
-    """The arguments of an atom that are no expressions."""
+    """The arguments of an atom that are not expressions."""
     return tuple(
         each for each in atom.arguments if isinstance(each, Constant | Variable | Wildcard)
     )

@@ -31,5 +31,5 @@ def column(texts: Sequence[str]) -> pa.LargeStringArray:
 
 
 def scalar(text: str) -> pa.LargeStringScalar:
-    """A single text, which compute functions take beside columns."""
+    """A single text, which compute functions take besides columns."""
     return column([text])[0]

@@ -57,7 +57,7 @@ XSD_INTEGER_RANGES: Mapping[str, tuple[int | None, int | None]] = {
     XSD + "unsignedByte": (0, (1 << 8) - 1),
 }
 
-# Facts about a schema, which are few beside the data that it describes.
+# Facts about a schema, which are few compared with the data that it describes.
 SCHEMA_PROPERTIES = frozenset(
     {
         *(RDF + name for name in ("first", "rest")),

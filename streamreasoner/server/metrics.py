@@ -207,7 +207,7 @@ class PrometheusObserver:
 
     def epoch_evaluated(self, result: EpochResult, program: CheckedProgram) -> None:
         """The engine has applied the epoch."""
-        del program  # its rules are no labels
+        del program  # its rules are not labels
         self._updates.inc(result.updates)
         self._iterations.observe(result.iterations)
         if result.recomputed:
@@ -231,7 +231,7 @@ class PrometheusObserver:
         self._latency.observe(latencies)
 
     def dead_letters(self, letters: Sized) -> None:
-        """Nothing: their number is known, and their texts are no labels."""
+        """Nothing: their number is known, and their texts are not labels."""
 
     def program(self, program_hash: str) -> None:
         """This program is in effect."""

@@ -1,4 +1,4 @@
-"""The process of the server beside a pipeline. Invariant: batches do not depend on it.
+"""The process of the server alongside a pipeline. Invariant: batches do not depend on it.
 
 It ends when the pipeline's process does: the end of its standard input tells it to. If it ends by
 itself it is started again. The socket belongs to the pipeline's process, so that clients wait

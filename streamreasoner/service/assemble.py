@@ -190,7 +190,7 @@ def _start(query: Query, config: Config, stack: ExitStack) -> None:
 def _told(
     monitor: SizeMonitor | None, ticking: Ticker | None, progress: Progress | None
 ) -> Iterator[PipelineObserver]:
-    """What else is told of batches; partitions may be idle while there are some."""
+    """What else is notified of batches; partitions may be idle while there are some."""
     if monitor is not None:
         yield monitor
     if ticking is not None and progress is None:

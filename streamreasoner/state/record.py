@@ -47,7 +47,7 @@ class EpochRecord(
         semantics: Semantics of the state.
         frontier: Event time up to which facts have expired, in milliseconds since 1970; None
             before the first.
-        input: Topic to the semantics of its updates, if they are no multiset.
+        input: Topic to the semantics of its updates, if they are not a multiset.
         layout: If the output topic holds facts under keys, over how many partitions; None if it
             holds changes.
         slots: How far event time has come; None if each batch is one epoch.

@@ -304,7 +304,7 @@ class Tables:
             Whether a run was started.
 
         Raises:
-            Exception: The last run failed with it, and it is no error of the disk or the tables.
+            Exception: The last run failed with it, without an error of the disk or tables.
         """
         return self._version is not None and self._maintenance.start_if_due(
             self._commits, self._version, self._closed

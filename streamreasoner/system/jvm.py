@@ -1,7 +1,7 @@
 """Java and its jars: which `java` to run, where jars are downloaded from and cached.
 
 Invariant: a directory of jars that this module returns is complete. An interrupted download is
-never visible, because jars are downloaded beside the cache and renamed into it.
+never visible, because jars are downloaded next to the cache and renamed into it.
 
 Environment variables:
     STREAMREASONER_CACHE_DIR: where jars are kept; default `$XDG_CACHE_HOME/streamreasoner`.

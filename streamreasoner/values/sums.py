@@ -168,7 +168,7 @@ def concatenated(terms: Iterable[tuple[str, int]], separator: str) -> str | None
     """The texts of literals in the total order, each as often as it occurs.
 
     Returns:
-        None if a term is no literal, and without terms.
+        None if a term is not a literal, and without terms.
     """
     texts: list[str] = []
     for term, times in sorted(terms, key=lambda each: order_key(each[0])):

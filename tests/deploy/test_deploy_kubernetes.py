@@ -60,7 +60,7 @@ def mounts(container):
 
 
 def configured(variant, folder, environment=None):
-    """The configuration of a variant, with the files that are mounted beside it."""
+    """The configuration of a variant, with the files that are mounted next to it."""
     for name, text in objects(variant)["ConfigMap", NAME]["data"].items():
         (folder / name).write_text(text)
     return load(folder / "streamreasoner.toml", environment or {})

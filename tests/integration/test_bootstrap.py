@@ -173,7 +173,7 @@ def test_a_pipeline_begins_with_a_snapshot_of_another(broker, tmp_path):
     reaches = {args for _, args in expected(updates)}
     assert found == reaches | {(o, "<http://example.org/reached>", s) for s, _, o in reaches}
 
-    # The state itself is a source too, beside its pipeline.
+    # The state itself is a source too, alongside its pipeline.
     third = new_case(broker, tmp_path / "third", RULES, output={"include": "all"})
     lock = StateLock(first.config.state.directory)
     try:

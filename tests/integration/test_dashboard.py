@@ -46,7 +46,7 @@ CHANGES = 2
 
 @pytest.fixture(scope="module")
 def scraped(broker, tmp_path_factory):
-    """Prometheus beside a pipeline that asserted and retracted a chain, with some invalid input.
+    """Prometheus alongside a pipeline that asserted and retracted a chain, with some invalid input.
 
     The pipeline takes Spark's options from the deployed configuration, its jars from Ivy's.
     """

@@ -68,7 +68,7 @@ def test_each_fault_is_a_finding_with_a_remedy(case, broker, tmp_path):
 
 
 def test_a_running_process_is_seen_and_not_disturbed(case):
-    """The owner of the state is no fault; a process with another state directory is."""
+    """The owner of the state is not a fault; a process with another state directory is."""
     config = case.config
     lock = StateLock(config.state.directory)
     presence = Presence(config.kafka, config.pipeline.app_id, config.state.directory)

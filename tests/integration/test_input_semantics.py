@@ -52,7 +52,7 @@ def test_a_repeated_message_changes_nothing(broker, tmp_path):
 
 
 def test_the_latest_value_of_a_key_counts(broker, tmp_path):
-    """Over a restart, with tombstones, and beside messages that are rejected."""
+    """Over a restart, with tombstones, and alongside messages that are rejected."""
     case = new_case(broker, tmp_path, RULES, partitions=1, input={"semantics": "upsert"})
 
     def value(key, *edges):

@@ -1,6 +1,6 @@
 """LUBM(1) through a real pipeline: every line produced, a random tenth retracted.
 
-The data is beside the repository, see benchmarks/harness.py; without it the test is skipped.
+The data is next to the repository, see benchmarks/harness.py; without it the test is skipped.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The queries of LUBM over LUBM itself: published answers, and a university that changes.
 
-The data is beside the repository, see benchmarks/harness.py; without it the tests are skipped.
+The data is next to the repository, see benchmarks/harness.py; without it the tests are skipped.
 """
 
 from __future__ import annotations

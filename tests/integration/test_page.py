@@ -40,7 +40,7 @@ CONTRAST = 4.5
 
 
 class Page:
-    """The page in a browser, beside the input topic of its pipeline."""
+    """The page in a browser, alongside the input topic of its pipeline."""
 
     def __init__(self, browser, port, case, send):
         self.browser, self.port, self.case, self._send = browser, port, case, send
@@ -285,7 +285,7 @@ def test_the_profile_says_what_the_time_went_to(page):
 
 
 def test_what_cannot_be_read_is_shown_with_its_reason(page):
-    """A dead letter, beside lag, latency and the number of facts."""
+    """A dead letter, alongside lag, latency and the number of facts."""
     page.show("state")
     page.send([b"<b>rubbish</b>"])
     eventually(lambda: "<b>rubbish</b>" in " ".join(page.texts(".letters td")), expected=True)
@@ -294,7 +294,7 @@ def test_what_cannot_be_read_is_shown_with_its_reason(page):
     def figures():
         return dict(zip(page.texts(".measures b"), page.texts(".measures .value"), strict=True))
 
-    # The lag is asked for beside the epochs.
+    # The lag is asked for along with the epochs.
     eventually(lambda: figures()["Lag"], "0")
     assert figures()["Latency"] != UNKNOWN
     assert len(page.find(".measures svg.spark")) == len(figures())

@@ -33,7 +33,7 @@ def rows(floors):
 
 
 def test_the_output_follows_a_table(broker, tmp_path):
-    """Rows that are created, updated and deleted; what is no change of a row is rejected."""
+    """Rows that are created, updated and deleted; what is not a change of a row is rejected."""
     mapping = {"rooms": {"table": "public.rooms", "key": ["id"], "facts": [FACT]}}
     case = new_case(broker, tmp_path, RULES, input={"format": "debezium", "map": mapping})
     one, two, three = rows([1, 2, None])

@@ -1,4 +1,4 @@
-"""A pipeline with a server: it is asked beside its batches, which do not depend on the server."""
+"""A pipeline with a server that is asked while batches run, which do not depend on it."""
 
 from __future__ import annotations
 

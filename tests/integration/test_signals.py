@@ -53,7 +53,7 @@ def await_reading(case, starts):
 
 
 def test_a_start_that_is_ended_has_not_failed(tmp_path, monkeypatch):
-    """A broker that never answers is no error of a process that is asked to end meanwhile."""
+    """A broker that never answers is not an error of a process that is asked to end meanwhile."""
     monkeypatch.setattr(stopping, "GRACE_SECONDS", 3600)
     stop = stopping.Stop()
     with closing(stop), socket.create_server(("127.0.0.1", 0)) as silent:

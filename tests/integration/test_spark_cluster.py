@@ -130,7 +130,7 @@ class Deaths:
 
 @pytest.fixture
 def deaths(machines, spark, monkeypatch):
-    """Executors die while an epoch computes its steps: between jobs, then in the midst of one."""
+    """Executors die while an epoch computes its steps: between jobs, then in the middle of one."""
     deaths, cut = Deaths(), relation.QueryRunner.materialize
     context, numbers = spark.sparkContext, itertools.count(1)
 

@@ -86,7 +86,7 @@ def test_a_reset_pipeline_starts_from_nothing(case):
     assert changes(case) == []
     assert described(case, case.kafka.output_topic) == before
     assert last_published(case.kafka, case.config.pipeline.app_id) == -1
-    # A second time there is nothing to delete, which is no mistake.
+    # A second time there is nothing to delete, which is not a mistake.
     assert "was empty" in command(case, "reset", "--yes")
 
     with pipeline(case.config):

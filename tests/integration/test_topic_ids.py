@@ -130,7 +130,7 @@ def test_a_damaged_record_is_refused(case, text):
 
 
 def test_topics_that_are_added_belong_to_the_state_from_then_on(case):
-    """A new input topic and a new control topic are recorded beside the others."""
+    """A new input topic and a new control topic are recorded alongside the others."""
     begin(case)
     added = case.kafka.dead_letter_topic
     case.raw["kafka"] |= {

@@ -81,7 +81,7 @@ def test_results_leave_out_what_is_hidden():
 
 
 def test_a_hidden_predicate_that_output_names_is_seen():
-    """It is published, so it is no secret."""
+    """It is published, so it is not a secret."""
     program = check_text("@hidden part .\n@output part .\npart(?x) :- piece(?x) .\n")
 
     assert "part" in program.visible

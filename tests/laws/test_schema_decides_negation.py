@@ -1,4 +1,4 @@
-"""Beside rules with variable predicates, negation follows the schema at hand."""
+"""Alongside rules with variable predicates, negation follows the schema at hand."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def end(place):
 
 
 def streams(granularities, most):
-    """Logs, and the greatest number of their batches beside the last one."""
+    """Logs, and the greatest number of their batches besides the last one."""
     cuts = st.lists(st.tuples(st.sampled_from(PARTITIONS), st.integers(0, 3)), max_size=most)
     return st.tuples(
         LOGS,

@@ -2,7 +2,7 @@
 
 It shares only the syntax tree with the engine. A fact is (predicate, arguments as canonical
 terms); a trace is fact -> {iteration: multiplicity}. `core` is the judge, and a page: to be read
-beside docs/semantics.md. `meaning` binds to it what terms, conditions and groups are worth.
+alongside docs/semantics.md. `meaning` binds to it what terms, conditions and groups are worth.
 """
 
 from __future__ import annotations

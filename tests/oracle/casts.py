@@ -1,4 +1,4 @@
-"""Casts to float, date, time and text, and relative IRIs. Invariant: None is no value."""
+"""Casts to float, date, time and text, and relative IRIs. Invariant: None is not a value."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def read(folder):
     """The case in a folder.
 
     Raises:
-        ValueError: A line of `epochs.txt` is no update of facts that the program has.
+        ValueError: A line of `epochs.txt` is not an update of facts that the program has.
         StreamReasonerError: A file is missing, or its rules, prefixes or terms have mistakes.
     """
     ruleset = folder / "ruleset.txt"
@@ -142,7 +142,7 @@ def read(folder):
 
 @cache
 def read_all():
-    """Every case beside this module, by name."""
+    """Every case next to this module, by name."""
     return {
         path.name: read(path)
         for path in sorted(Path(__file__).parent.iterdir())
@@ -170,7 +170,7 @@ def read_epochs(path, checked):
             constant = all(isinstance(argument, Constant) for argument in head.arguments)
             known = checked.arities.get(head.predicate) == head.arity
             if epoch < 0 or rule.body or not multiplicity or not constant or not known:
-                raise ValueError(f"{path}:{rule.span.line}: This is no update of a fact.")
+                raise ValueError(f"{path}:{rule.span.line}: This is not an update of a fact.")
             args = tuple(argument.term for argument in head.arguments)
             epochs[epoch].append((head.predicate, args, multiplicity))
     return tuple(titles), epochs, program.prefixes

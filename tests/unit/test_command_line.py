@@ -15,7 +15,7 @@ PACKAGE = Path(streamreasoner.__file__).parent
 
 
 def test_the_file_is_the_command_line(tmp_path) -> None:
-    """Its own folder, whose modules have common names, is no place to import from."""
+    """Its own folder, whose modules have common names, is not a place to import from."""
     code = f"""
 import runpy, sys
 sys.argv = ["run", "--version"]

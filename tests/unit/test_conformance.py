@@ -111,7 +111,7 @@ def test_an_outcome_names_its_cause():
 
 @pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")
 def test_a_suite_is_run_as_its_manifest_says(tmp_path):
-    """A right answer passes, a wrong one does not, and what is no query is refused."""
+    """A right answer passes, a wrong one does not, and what is not a query is refused."""
     files = {
         "manifest.ttl": MANIFEST,
         "d.ttl": "<http://e/s> <http://e/p> 1 .",

@@ -276,7 +276,7 @@ def test_heads_with_equal_aggregates_are_one_aggregation():
 
 
 def test_several_aggregates_of_a_head_share_their_matches():
-    """A value that is no number is left out of a sum alone; a group needs all its aggregates."""
+    """A value that is not a number is left out of a sum alone; a group needs all its aggregates."""
     checked = check_text(
         "s(?x, count(?y), sum(?y), max(?y), count(distinct ?y)) :- edge(?x, ?y, _) ."
     )
@@ -465,7 +465,7 @@ def test_skolem_terms_have_a_depth():
     ],
 )
 def test_exact_numbers_have_a_range(expression, terms):
-    """A whole part of more than 64 bits is no value."""
+    """A whole part of more than 64 bits is not a value."""
     term = integer(terms[0]) if isinstance(terms[0], int) else terms[0]
 
     assert value(expression, x=term) is None
@@ -511,7 +511,7 @@ def test_conditions(condition, terms, expected):
 def test_generated_programs_are_accepted_and_their_traces_are_minimal(scenario):
     """The strategy yields legal programs, and no trace holds a zero or a count before its time.
 
-    A `min` may oscillate for ever where a value of another kind makes a condition fail.
+    A `min` may oscillate forever where a value of another kind makes a condition fail.
     """
     try:
         trace = evaluate(scenario.checked, total(scenario.epochs))

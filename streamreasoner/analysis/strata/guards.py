@@ -1,7 +1,7 @@
 """Negation that the schema decides. Invariant: what these rules derive holds in segment 0.
 
 A rule such as `[?x, ?q, ?y] :- [?x, ?p, ?y], [?p, rdfs:subPropertyOf, ?q]` may derive anything, so
-every negated triple beside it is in its stratum. What it does derive, its *guides* say: the facts
+every negated triple next to it is in its stratum. What it does derive, its *guides* say: the facts
 of body atoms that bind the predicate, or the class, of the head. Here rules become rules about
 *kinds* of facts, which follow the guides at hand:
 

@@ -1,7 +1,7 @@
 """The engine's port over kernels. Invariant: an epoch that fails reaches the engine as an error.
 
 The status of every kernel is checked. The port is one class, so this is one module; all that can
-stand without its state is in the modules beside it.
+stand without its state is in the modules next to it.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHARE = 64
 """If deltas are at least this share of all facts, groups are sorted."""
 PATIENCE = 2
-"""Groups that are no arrangement's are sorted after lookups of this share of all facts."""
+"""Groups that are not arrangement's are sorted after lookups of this share of all facts."""
 
 
 def postpone(scalars: NDArray[np.int64], cyclic: AbstractSet[int]) -> None:

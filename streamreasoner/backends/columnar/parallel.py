@@ -37,7 +37,7 @@ _GROUPS = (layout.GROUP_MASK, layout.GROUP_BUFFER, layout.GROUP_COUNT)
 
 
 class Threads:
-    """A joining thread beside the caller's, which accumulates.
+    """A joining thread alongside the caller's, which accumulates.
 
     Args:
         state: What both work on.

@@ -77,7 +77,7 @@ def consume(
     kafka = loaded.kafka
     name = topic or kafka.output_topic
     values = _values if written is None else _values_in(written, loaded.input)
-    # What is printed for a single message must stand beside it.
+    # What is printed for a single message must stand next to it.
     alone = headers or name == kafka.dead_letter_topic
     start = None if offsets is None else Position.read(offsets).of(name)
     polls = read_topic(kafka, name, from_beginning=from_beginning, offsets=start)

@@ -1,4 +1,4 @@
-"""`streamreasoner state`: the present facts at the end of an epoch, beside a running pipeline."""
+"""`streamreasoner state`: the present facts at the end of an epoch, also of a running pipeline."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ NO_FRONTIER = int(np.iinfo(np.int64).min)
 """The frontier before the first event time."""
 
 _ZERO = 1 << 56
-"""Multiplicity of the year 1970: multiplicities of times are positive, and 0 is no time."""
+"""Multiplicity of the year 1970: multiplicities of times are positive, and 0 is not a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

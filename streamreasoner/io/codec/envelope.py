@@ -92,7 +92,7 @@ def message_times(batch: pa.Table, rejected: Rejections) -> NDArray[np.int64]:
 
     Args:
         batch: Columns `timestamp` and `headers`.
-        rejected: Gets messages whose header is no time, unless they are in it.
+        rejected: Gets messages whose header is not a time, unless they are in it.
 
     Returns:
         Milliseconds since 1970, int64 of shape (n,).

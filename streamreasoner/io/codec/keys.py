@@ -1,6 +1,6 @@
 """Messages of topics with keys. Invariant: each is applied with its key, or rejected.
 
-The key of a message is a term: a literal with its text, or in hexadecimal digits if it is no text.
+The key of a message is a term: a literal with its text, or in hexadecimal digits if it is not text.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def read_lines(value: bytes) -> Numbered:
     """The updates of lines, with the numbers of these.
 
     Raises:
-        RejectedError: A line that is not blank is no update.
+        RejectedError: A line that is not blank is not an update.
     """
     return [
         (number, read_part(LINE, number, line))

@@ -1,6 +1,6 @@
 """What the rules of a program did, for people. Invariant: a rule is shown as it was written.
 
-One rule of a text may be several in normal form, and helpers beside: all of them count for it.
+One rule of a text may be several in normal form, with helpers: all of them count for it.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class Watermarks:
     ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
         """The time of each update by which it has a slot, and of each message.
 
-        The latter is that of its last update. One without updates has the time of its header.
+        A message has the time of its last update, or else that of its header.
         """
         latest = np.clip(append_milliseconds(batch), timestamps.FIRST, timestamps.LAST)
         latest += self._max_ahead

@@ -1,7 +1,8 @@
 """Atoms that few facts match. Invariant: the program alone decides, so a replay has the same plans.
 
-The facts of a schema are few beside the data that it describes: triples whose predicate, or class,
-is of the vocabularies RDFS and OWL, and the facts of predicates that are derived from such alone.
+The facts of a schema are few compared with the data that it describes: triples whose predicate, or
+class, is of the vocabularies RDFS and OWL, and the facts of predicates that are derived from such
+alone.
 """
 
 from __future__ import annotations

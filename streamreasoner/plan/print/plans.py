@@ -36,7 +36,7 @@ def explain_plan(
         stage: LOWER for the trees of every rule, DELTA for strata and delta plans, ARRANGEMENTS
             for arrangements, lattices, reductions and hidden predicates, ANEW for when epochs are
             evaluated anew; ALL for everything.
-        anew: The lines of the latter, which the engine knows.
+        anew: The lines of evaluating anew, which the engine knows.
 
     Returns:
         Lines, each with a newline.

@@ -1,6 +1,6 @@
 """Aggregates in bodies, as aggregates in heads of helpers. Invariant: an empty group counts 0.
 
-`?n = count(?y) { edge(?x, ?y) }` beside `node(?x)` becomes
+`?n = count(?y) { edge(?x, ?y) }` alongside `node(?x)` becomes
 
     ?n = ?count.1, (count#1f(?x, ?count.1) | not some#1f(?x), ?count.1 = 0)
     count#1f(?x, count(?y)) :- edge(?x, ?y) .

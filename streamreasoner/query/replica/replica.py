@@ -1,7 +1,7 @@
 """Follows a state into memory. Invariant: readers see one whole epoch after another.
 
 The state is followed by one thread. What it cannot follow step by step, because tables were summed,
-erased or replaced, it loads anew, beside what readers still read.
+erased or replaced, it loads anew, alongside what readers still read.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def constructed(
 
 
 def _is_rdf(ids: NDArray[np.int32], terms: QueryTerms) -> NDArray[np.bool_]:
-    """Whether the subject and the graph are no literals, and the predicate is an IRI."""
+    """Whether the subject and the graph are not literals, and the predicate is an IRI."""
     distinct, places = np.unique(ids, return_inverse=True)
     firsts = np.array([text[0] for text in terms.decode(distinct).to_pylist()], "<U1")
     kinds = firsts[places].reshape(ids.shape)

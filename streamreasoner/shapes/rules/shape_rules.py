@@ -67,7 +67,7 @@ class Violated:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The arguments that are no constants, in the rule language."""
+        """The arguments that are not constants, in the rule language."""
         return tuple(each for _, each in self.columns if each.startswith("?"))
 
 
@@ -220,7 +220,7 @@ class ShapeWriter:
         return [*made], (*columns, (SEVERITY, self._shape.severity)), body
 
     def _path(self) -> str:
-        """The path as an argument: an IRI, or a string if it is no predicate."""
+        """The path as an argument: an IRI, or a string if it is not a predicate."""
         assert self._shape.path is not None  # noqa: S101 - for the type
         text = path_text(self._shape.path)
         return text if isinstance(self._shape.path, Constant) else to_ntriples(text)

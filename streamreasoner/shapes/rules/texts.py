@@ -78,7 +78,7 @@ class Texts:
 
         Args:
             component: The constraint.
-            columns: The names of arguments; what is no argument of theirs is no placeholder.
+            columns: The names of arguments; what is not an argument of theirs is not a placeholder.
         """
         literals = self.literals(component)
         text = parse(_chosen(literals)).value if literals else self._default(component)

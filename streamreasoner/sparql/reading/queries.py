@@ -191,7 +191,7 @@ class QueryReader(ModifierReader):
             self._check_known(expression, known)
 
     def _check_known(self, expression: Expression, known: set[str]) -> None:
-        # What a pattern of EXISTS names beside the keys is its own.
+        # What a pattern of EXISTS names besides the keys is its own.
         found = next((each for each in _variables(expression) if each.name not in known), None)
         if found is None:
             return

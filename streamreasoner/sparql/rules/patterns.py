@@ -524,7 +524,7 @@ def _both(first: Expression, second: Expression | None) -> Expression:
 
 
 def _is_simple(only: Atom, columns: Collection[str]) -> bool:
-    """Whether variables that are no columns occur once, so that wildcards can replace them."""
+    """Whether variables that are not columns occur once, so that wildcards can replace them."""
     names = [each.name for each in variables(only) if each.name not in columns]
     return len(names) == len(set(names))
 

@@ -1,7 +1,7 @@
 """Checkpoints of a log in Delta's format. Invariant: only sealed ones are read.
 
 A checkpoint is one Parquet file with the actions in effect at its version; readers need no commit
-up to it. Its seal is a JSON file beside it, with the digest of the Parquet file and what Delta's
+up to it. Its seal is a JSON file next to it, with the digest of the Parquet file and what Delta's
 checkpoints do not store: the records of the last epochs. Checkpoints written by other programs have
 no seal; the commits that they cover are read instead.
 """

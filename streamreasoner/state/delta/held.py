@@ -1,6 +1,6 @@
 """A version of a table that outlives its files. Invariant: what is read belongs to one version.
 
-For readers beside a running pipeline, which merges files and deletes old ones. The files are mapped
+For readers of a running pipeline, which merges files and deletes old ones. The files are mapped
 when the version is read: a mapping stays valid when its file is deleted, and takes neither memory
 nor a file descriptor. A version that follows another one shares its mappings, and reads only the
 commits between them.

@@ -1,1 +1,1 @@
-"""The past of a state, read beside a running pipeline. Invariant: reading changes no file."""
+"""The past of a state, read alongside a running pipeline. Invariant: reading changes no file."""

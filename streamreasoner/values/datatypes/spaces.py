@@ -2,7 +2,7 @@
 
 The recognised datatypes are those of RDF 1.1 (Concepts, section 5.1) with rdf:PlainLiteral, which
 are those of OWL 2 RL too. Values are equal if XSD 1.1 part 2 calls them identical: an integer is a
-decimal, a token is a string and a dayTimeDuration a duration; a float is no double, and instants
+decimal, a token is a string and a dayTimeDuration a duration; a float is not a double, and instants
 that differ in their timezone are two values (OWL 2 Structural Specification, section 4.7). White
 space is not trimmed: a lexical form with more of it than XSD leaves is not in the lexical space.
 """
@@ -99,7 +99,7 @@ def in_datatype(term: str, datatype: str) -> bool | None:
     An ill-typed literal has no value, so it is in none.
 
     Returns:
-        None if the term is no literal, or one of the datatypes is not recognised.
+        None if the term is not a literal, or one of the datatypes is not recognised.
     """
     parsed = literal(term)
     name = datatype[1:-1]

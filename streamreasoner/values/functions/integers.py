@@ -73,7 +73,7 @@ def shift_right(operand: str, places: str) -> str | None:
 
 
 def whole(text: str) -> int | None:
-    """The integer of a term; None if it is no integer of 64 bits."""
+    """The integer of a term; None if it is not an integer of 64 bits."""
     parsed = number(text)
     return None if parsed is None or parsed.type is not Type.INTEGER else parsed.units // UNITS
 

@@ -48,7 +48,7 @@ def test_the_pattern_of_a_replacement_is_checked_too():
 
 @pytest.mark.parametrize("literal", ["matches(?x, ?y)", "contains(?x, '(')", "matches(?x, 5)"])
 def test_only_constant_patterns_are_checked(literal):
-    """A pattern from data has no value if it is invalid; another argument is no pattern."""
+    """A pattern from data has no value if it is invalid; another argument is not a pattern."""
     assert [*invalid_patterns(parse(f"p(?x) :- e(?x, ?y), {literal} ."))] == []
 
 

@@ -47,7 +47,7 @@ def test_a_builtin_is_reported_where_it_is_not_allowed(place):
         for count in COUNTS:
             aggregate = is_aggregate(name, count, distinct=False)
             catalogue = AGGREGATES if aggregate else FUNCTIONS if name in FUNCTIONS else TESTS
-            # A name that is no test is a predicate there.
+            # A name that is not a test is a predicate there.
             if catalogue is TESTS or TESTS not in ALLOWED[place]:
                 # What an aggregate is told besides its values is a constant.
                 more = PARAMETERS.get(name, "?x")

@@ -94,7 +94,7 @@ def test_rules_that_derive_a_common_fact_are_in_one_stratum():
 
 
 def test_triples_with_different_constants_stay_apart():
-    """A negation over triples is no cycle unless a head unifies with the negated atom."""
+    """A negation over triples is not a cycle unless a head unifies with the negated atom."""
     lonely = "[?x, a, ex:Lonely] :- [?x, a, ex:Person], not [?x, ex:knows, _] .\n"
 
     assert refused(lonely) == []

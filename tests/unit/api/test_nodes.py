@@ -37,7 +37,7 @@ def test_an_integer_is_what_the_parser_makes_of_it(number):
 
 @given(st.text(max_size=8))
 def test_other_texts_pass_the_parser(text):
-    """Whatever is not common is canonical too, or is no term."""
+    """Whatever is not common is canonical too, or is not a term."""
     try:
         expected = canonical(f"<{text}>")
     except TermError:

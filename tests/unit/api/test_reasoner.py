@@ -247,7 +247,7 @@ def test_an_epoch_of_the_session_advances_the_epoch():
 
 
 def test_an_epoch_without_a_report_is_the_same():
-    """Its changes are not read; the state and the next epoch's changes are as ever."""
+    """Its changes are not read; the state and the next epoch's changes are as usual."""
     reasoners = [Reasoner.from_rules(PATHS) for _ in range(2)]
     for reasoner, report in zip(reasoners, (True, False), strict=True):
         ids = reasoner.session.dictionary.encode(column(["<urn:1>", "<urn:2>", "<urn:3>"])).tolist()

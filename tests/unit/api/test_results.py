@@ -226,7 +226,7 @@ def test_a_wrong_table_is_refused(name):
 
 
 def test_statements_have_their_terms_in_place():
-    """A subject is no literal, and a constraint is not asserted."""
+    """A subject is not a literal, and a constraint is not asserted."""
     reasoner = Reasoner.from_rules("!late(?x) :- [?x, <a:p>, 1] .")
     table = pa.table({"s": [*A, '"a"'], "p": A * 2, "o": A * 2})
     with pytest.raises(DataError, match="Row 1: the subject is a literal"):

@@ -78,7 +78,7 @@ SHOWN = """| name |    number |     share | right |
 
 @pytest.fixture
 def documents(tmp_path):
-    """A folder of documents with a block for every result, and the results beside it."""
+    """A folder of documents with a block for every result, and the results next to it."""
     blocks = [f"# {name}\n\n<!-- begin {name} -->\n<!-- end {name} -->" for name in RESULTS]
     (tmp_path / "benchmarks.md").write_text("\n\n".join(["Before.", *blocks[:-1], "After."]))
     (tmp_path / "other.md").write_text(blocks[-1])
@@ -145,7 +145,7 @@ def test_results_without_a_block_are_refused(documents):
 
 
 def test_the_documents_are_what_the_results_say():
-    """They have the tables of the results that lie beside them, to the letter."""
+    """They have the tables of the results that lie next to them, to the letter."""
     text = "".join(path.read_text("utf-8") for path in report.DOCUMENTS.glob("*.md"))
     for path in (report.DOCUMENTS / "benchmarks" / "results").glob("*.json"):
         for table in json.loads(path.read_text("utf-8"))["tables"]:

@@ -17,7 +17,7 @@ def result(engine, load, update=None, batch=None):
 
 
 def judged(title, *peers):
-    """Measure, peer and whether it is faster, beside ours with 2 s, 0.2 s and 1 s."""
+    """Measure, peer and whether it is faster, alongside ours with 2 s, 0.2 s and 1 s."""
     rows = [result(verdict.OURS, 2.0, 0.1, 0.5), *peers]
     found = verdict.rows({title: {"section": "graph", "rows": rows}})
     return [(row.measure, row.peer, row.behind) for row in found]

@@ -98,7 +98,7 @@ def test_graphs_are_dot():
 
 
 def test_a_picture_has_the_lines_of_the_text():
-    """In their order, each below and beside the others, for proofs and for what is missing."""
+    """In their order, each below and next to the others, for proofs and for what is missing."""
     reasoner = started()
     reasoner.apply([Update("q", ("\x01<&\u20ac\u3042",))])
     for fact in ("most(30)", "many(3)", 'p("b", 2)', 'p("d", 1)', 's("stated")'):

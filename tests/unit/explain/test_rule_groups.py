@@ -43,7 +43,7 @@ def test_a_rule_may_derive_what_its_head_matches():
 
 
 def test_a_fact_belongs_to_the_lattice_of_its_constants():
-    """The compared argument is no constant of the lattice."""
+    """The compared argument is not a constant of the lattice."""
     rules = Rules(check_text("p(1, min(?y)) :- q(?y) .\np(2, max(3)) :- q(_) .\n"))
     found = [rules.lattice(Fact("p", (each, ONE))) for each in (ONE, TWO, '"other"')]
 

@@ -410,7 +410,7 @@ def test_integers_of_json_ld_are_exact(number, in_object):
     ],
 )
 def test_values_of_json_ld(value, expected):
-    """Null stands for what is not there, and RDF 1.1 has no direction; numbers are no texts."""
+    """Null stands for what is not there, and RDF 1.1 has no direction; numbers are not texts."""
     if expected is None:
         assert message("json-ld", b'{"@id":"http://e/s","http://e/p":%b}' % value.encode()) == []
     else:

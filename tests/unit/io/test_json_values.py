@@ -1,4 +1,4 @@
-"""Every JSON value that is no message has one reason."""
+"""Every JSON value that is not a message has one reason."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_each_message_says_its_key_and_its_facts_begin_with_it():
 
 
 def test_keys_are_equal_if_their_bytes_are():
-    """Keys that are no text have terms too, and no text has the term of another key."""
+    """Keys that are not text have terms too, and no text has the term of another key."""
     keys = [b"a", b'"a"', b"\xff", b"FF", b"a\x00", "\u00e9\n".encode(), b"\xe9"]
     result, dictionary = decoded(*(("keyed", key, None) for key in keys))
     assert result.rejected == ()

@@ -784,7 +784,7 @@ def test_nodes_without_a_label_are_the_same_in_a_replay():
 
 
 def test_the_header_ts_is_the_time_of_updates_without_one():
-    """A `ts` of an update comes first, and a message whose header is no time is rejected."""
+    """A `ts` of an update comes first, and a message whose header is not a time is rejected."""
     time = "1970-01-01T00:00:01.234Z"
     for value, ts, expected in (
         (LINE, time, 1234),

@@ -65,7 +65,7 @@ def test_the_same_text_has_the_same_labels(name, sizes):
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_other_texts_have_other_labels(name):
-    """A node without a label in one text is no node of another."""
+    """A node without a label in one text is not a node of another."""
     other = TEXTS[name].replace("http://e/", "http://f/")
 
     assert nodes(read(name, TEXTS[name])) & nodes(read(name, other)) == WRITTEN

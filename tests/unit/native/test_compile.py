@@ -1,4 +1,4 @@
-"""Compiled kernels: cached until a source changes, and run beside Python."""
+"""Compiled kernels: cached until a source changes, and run alongside Python."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_a_planted_checkpoint_is_read_as_that_of_spark(tmp_path):
 
 
 def test_a_bootstrap_goes_on_with_the_same_request_only(tmp_path):
-    """What differs is named; a file that cannot be read is no bootstrap."""
+    """What differs is named; a file that cannot be read is not a bootstrap."""
     file = BootstrapFile(tmp_path)
     request = Request((Source("a.nt", 5, "f" * 64), Source("table")), "latest", 10)
     assert file.interrupted(request) is None

@@ -193,7 +193,7 @@ class Counts(PipelineObserver):
 
 
 def test_violations_come_and_go_apart_from_changes(tmp_path):
-    """They come and go with data and rules, are no changes, and are counted."""
+    """They come and go with data and rules, are not changes, and are counted."""
     counts = Counts()
     running = process(tmp_path, observer=counts)
     running.run(0, [fact("edge", A, B)])
@@ -418,7 +418,7 @@ class Results(PipelineObserver):
 
 
 def test_a_tick_lets_facts_expire(tmp_path):
-    """A tick is no change of the program; what is due at its time leaves in its epoch."""
+    """A tick is not a change of the program; what is due at its time leaves in its epoch."""
     results = Results()
     running = process(tmp_path, PRESENCE, observer=results)
     assert changed(running.run(0, [seen(A, -60_000)])) == {("occupied", (B,), 1)}

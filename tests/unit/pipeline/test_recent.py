@@ -176,7 +176,7 @@ def test_a_dead_letter_is_shown_with_the_reason_that_its_topic_has():
             "headers": pa.array([None] * len(values), pa.list_(_HEADER)),
         }
     )
-    rejected = [Rejected(row, Reason.NOT_JSON, f"It is no JSON at {row}.") for row in rows]
+    rejected = [Rejected(row, Reason.NOT_JSON, f"It is not JSON at {row}.") for row in rows]
     rejections = Rejections()
     rejections.published(0, {Reason.NOT_JSON.value: len(values)}, np.empty(0))
     rejections.dead_letters(list(shown(batch, rejected)))

@@ -23,7 +23,7 @@ X, Y, ONE, TWO = Column("x"), Column("y"), Value("<urn:1>"), Value("<urn:2>")
         pytest.param((None, None), (Pattern("p", (X, Y)),), None, id="of its own stratum"),
         pytest.param((None, ONE), (Pattern("p", (X, ONE)),), None, id="partly of it"),
         pytest.param((None, ONE), (Pattern("p", (X, TWO)),), (), id="of it with another constant"),
-        pytest.param((None, None), (Pattern("q", (X, Y)),), (), id="beside its own stratum"),
+        pytest.param((None, None), (Pattern("q", (X, Y)),), (), id="alongside its own stratum"),
     ],
 )
 def test_a_join_counts_where_it_needs_no_fact(arguments, heads, key):

@@ -85,7 +85,7 @@ def test_terms_of_every_length(length):
 
 
 def test_slices_chunks_and_nulls():
-    """Sliced and chunked columns are read from their offsets; a null is no term."""
+    """Sliced and chunked columns are read from their offsets; a null is not a term."""
     dictionary = Dictionary()
     column = pa.array(['"a"', '"b"', '"c"', None])
 

@@ -76,7 +76,7 @@ def test_styles_are_read_too(tmp_path: Path) -> None:
 
 
 def test_what_is_in_the_site_is_accepted(tmp_path: Path) -> None:
-    """Links to pages, headings and other sites are no problem."""
+    """Links to pages, headings and other sites are not problems."""
     text = '<img src="x.png"><a href="other.html#yes">x</a><a href="https://example.org">y</a>'
     (tmp_path / "index.html").write_text(text, "utf-8")
     (tmp_path / "other.html").write_text('<h2 id="yes">x</h2>', "utf-8")

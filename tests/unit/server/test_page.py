@@ -43,7 +43,7 @@ def test_the_page_is_served_with_a_strict_policy_and_kept_by_browsers(port):
 
 
 def test_only_files_of_the_page_are_served(port):
-    """Nothing beside them, whatever the path says."""
+    """Nothing besides them, whatever the path says."""
     for path in ("/page/", "/page/none.js", "/page/..%2fserve.py", "/page/../serve.py"):
         assert ask(port, path).status == 404
     assert ask(port, "/", method="POST").status == 405

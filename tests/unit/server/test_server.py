@@ -384,7 +384,7 @@ def test_a_question_that_takes_too_long_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_server_that_cannot_start_says_why(tmp_path, port):
-    """A port in use, and files that are no certificate, are named with their keys."""
+    """A port in use, and files that are not certificates, are named with their keys."""
     with pytest.raises(EnvironmentSetupError, match=rf"127\.0\.0\.1:{port} .*server\.port"):
         listen(configuration(port=port))
     wrong = tmp_path / "wrong.pem"

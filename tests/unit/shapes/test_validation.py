@@ -261,7 +261,7 @@ def test_a_constraint_in_sparql_is_kept_up_to_date():
 
 
 def test_a_query_reads_the_graph_of_the_shapes():
-    """Its triples are no facts of the data."""
+    """Its triples are not facts of the data."""
     shapes = """ex:S sh:targetNode ex:a ; ex:allowed ex:b ; sh:sparql [ sh:prefixes ex: ;
         sh:select '''SELECT $this ?value { $this ex:p ?value
             FILTER NOT EXISTS { GRAPH $shapesGraph { $currentShape ex:allowed ?value } } }''' ] ."""

@@ -115,5 +115,5 @@ def test_no_line_is_lost(lines):
     ],
 )
 def test_the_first_word_is_the_command(text, expected):
-    """An alias gives its command; a word that is no command stays unchanged."""
+    """An alias gives its command; a word that is not a command stays unchanged."""
     assert first_word(text) == expected

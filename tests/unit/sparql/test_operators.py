@@ -149,7 +149,7 @@ OF_RDFLIB = (
 )
 
 OF_QUESTIONS = (
-    # one aggregate beside others, of nothing, of what has errors, and of what is unbound
+    # one aggregate alongside others, of nothing, of what has errors, and of what is unbound
     *(
         f"SELECT {first} {second} {{ {pattern} }}{keys}"
         for first, second in (

@@ -188,7 +188,7 @@ def test_paths():
 
 
 def test_long_queries_are_read():
-    """Lists of any length are no nesting."""
+    """Lists of any length are not nesting."""
     triples = " . ".join(f"?x{number} :p ?x{number + 1}" for number in range(10_000))
     assert len(pattern(triples).triples) == 10_000
     names = ", ".join(f":a{number}" for number in range(10_000))

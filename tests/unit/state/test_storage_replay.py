@@ -1,4 +1,4 @@
-"""A log is read alike wherever it is, and whoever has written it."""
+"""A log is read alike wherever it is, and no matter what has written it."""
 
 from __future__ import annotations
 

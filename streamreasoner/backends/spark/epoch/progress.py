@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import ProgramPlan
 
 EVERY_SECONDS = 60.0
-"""Most work lost to a crash, beside the current iteration."""
+"""Most work lost to a crash, besides the current iteration."""
 
 Parts = list[tuple[str, list[tuple[int, int]]]]
 """Files of a log, with the pairs of stratum and iteration in them."""

@@ -37,7 +37,7 @@ def read_file(
         constants: Columns that the file lacks, and the value that each of its rows has.
 
     Raises:
-        DataError: The file cannot be read, or a row is no triple or quad.
+        DataError: The file cannot be read, or a row is not a triple or quad.
     """
     name, first = str(path), 1
     try:

@@ -106,7 +106,7 @@ def check_roles(
         first: Number of the first row.
 
     Raises:
-        DataError: A row is no triple or quad.
+        DataError: A row is not a triple or quad.
     """
     checks = [
         (dictionary.is_literal(ids[:, 0]), "the subject is a literal"),
@@ -122,7 +122,7 @@ def check_roles(
 
 
 def not_a_term(text: str) -> str:
-    """Why a text is no term."""
+    """Why a text is not a term."""
     try:
         canonical(text)
     except TermError as error:

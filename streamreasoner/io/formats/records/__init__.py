@@ -1,1 +1,1 @@
-"""Records of a schema, and the values that they have beside those of JSON."""
+"""Records of a schema, and the values that they have besides those of JSON."""

@@ -132,7 +132,7 @@ def _required(change: Change[Row], rows_format: str) -> Iterable[str]:
     """Which rows the operation of an event makes it have: those before and after it.
 
     Raises:
-        RejectedError: The event is no change of a row, or has not told that row.
+        RejectedError: The event is not a change of a row, or has not told that row.
     """
     if change.op is None:
         raise RejectedError(

@@ -113,7 +113,7 @@ def values_of(fields: dict[str, object], mapping: RowMapping) -> Values:
     """The values of a row that a mapping reads.
 
     Raises:
-        RejectedError: A column is missing, or has a value that is no literal.
+        RejectedError: A column is missing, or has a value that is not a literal.
     """
     values: list[Value] = []
     for name in mapping.columns:

@@ -38,7 +38,7 @@ _UNKNOWN = {40401, 40402, 40403}
 _REFUSED = {401, 403}
 _BUSY = {408, 429, *range(500, 600)}
 _FAILURES = (Answer, httpx2.HTTPError, ValueError, LookupError, TypeError)
-"""Answers of an error, none at all, and those that are no answers of a registry."""
+"""Answers of an error, none at all, and those that are not answers of a registry."""
 # A request is repeated after half of 0.2, 0.4, 0.8, 1.6 and 3.2 s on average.
 _RETRIES = {"timeout": 10.0, "max.retries": 5, "retries.wait.ms": 200, "retries.max.wait.ms": 5_000}
 

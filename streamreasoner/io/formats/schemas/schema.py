@@ -35,7 +35,7 @@ class Schema(Protocol):
         """The record that follows the id of the schema.
 
         Raises:
-            RejectedError: The bytes are no record of it.
+            RejectedError: The bytes are not a record of it.
         """
         ...
 

@@ -164,7 +164,7 @@ class _Log:
         """Offset and epoch of the first change at an offset or behind it; None if there is none."""
         self._consumer.seek(self._partition, offset)
         deadline = time.monotonic() + _SECONDS
-        # The position passes records of transactions, which are no messages.
+        # The position passes records of transactions, which are not messages.
         while self._consumer.position(self._partition) < self._end:
             if time.monotonic() > deadline:
                 raise BrokerError(

@@ -110,7 +110,7 @@ def _of_group(
 
 
 def _concatenated(separator: str, terms: list[tuple[str, int]]) -> str | None:
-    """`GROUP_CONCAT`, in the order of terms; an error if one is no literal."""
+    """`GROUP_CONCAT`, in the order of terms; an error if one is not a literal."""
     texts = []
     for term, times in sorted(terms, key=lambda each: order_key(each[0])):
         parsed = literal(term)

@@ -5,7 +5,7 @@
 export const MOST_BYTES = 16 << 20;
 
 /**
- * The address of a path beside the page. Not relative to the document: its address may have the
+ * The address of a path next to the page. Not relative to the document: its address may have the
  * user's login in it, with which browsers refuse to ask.
  */
 export function address(path, parameters = {}) {

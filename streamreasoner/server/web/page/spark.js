@@ -1,4 +1,4 @@
-// Small pictures of numbers: a line over epochs, and bars of parts. Their numbers stand beside them.
+// Small pictures of numbers: a line over epochs, and bars of parts. Their numbers stand next to them.
 
 import { h, svg } from "./dom.js";
 
@@ -46,7 +46,7 @@ export function bar(part, whole, kind = "") {
     );
 }
 
-/** One bar of parts beside each other, with a legend; `parts` are [name, seconds, text]. */
+/** One bar of parts next to each other, with a legend; `parts` are [name, seconds, text]. */
 export function stacked(parts, label) {
     const whole = parts.reduce((sum, [, value]) => sum + value, 0) || 1;
     let at = 0;

@@ -26,7 +26,7 @@ function iriParts(iri) {
     const local = iri.slice(end);
     if (namespace === "" || local === "") return ["", `<${iri}>`];
     if (prefixes.has(namespace)) return [`${prefixes.get(namespace)}:`, local];
-    // Of a namespace without a prefix the last part is enough to tell it from others beside it.
+    // Of a namespace without a prefix the last part is enough to tell it from others next to it.
     return [`…${namespace.slice(namespace.slice(0, -1).search(/[^/#]*$/))}`, local];
 }
 

@@ -23,7 +23,7 @@ EPOCHS: Final = 64
 
 
 class PipelinePages:
-    """The pages of the pipeline beside this server.
+    """The pages of the pipeline alongside this server.
 
     Args:
         upstream: Where they are; None without a pipeline.

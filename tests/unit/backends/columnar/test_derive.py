@@ -48,7 +48,7 @@ NODES = {
     "count of all": "p(?x, ?y) :- e(?x, ?y), f(_, _), e(_, _) .",
     "count by a constant": "p(?x) :- e(?x, _), e(_, 2), f(2, _), ?x != 1 .",
     "count of pairs": "p(?x) :- e(?x, _), e(?x, _), e(_, ?x) .",
-    "count beside its own stratum": "f(?x, ?z) :- f(?x, ?y), f(?y, ?z), e(?z, _), f(?x, _) .",
+    "count alongside its own stratum": "f(?x, ?z) :- f(?x, ?y), f(?y, ?z), e(?z, _), f(?x, _) .",
     "joins in a row": "p(?x, ?w) :- e(?x, ?y), e(?y, ?z), f(?z, ?w) .",
     "joins in a row in their own stratum": "e(?x, ?w) :- e(?x, ?y), f(?y, ?z), e(?z, ?w) .",
     "antijoin": "p(?x, ?y) :- e(?x, ?y), not f(?y, ?x) .",

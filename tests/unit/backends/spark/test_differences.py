@@ -28,7 +28,7 @@ COMPETITORS = [number for number, (name, _) in enumerate(STEPS.facts) if name ==
 @FEW
 @given(st.lists(CHANGES, max_size=3))
 def test_additions_are_summed_by_fact_and_iteration(additions):
-    """Each step logs its sums with the stratum of the fact; zeros are no rows."""
+    """Each step logs its sums with the stratum of the fact; zeros are not rows."""
     differences = STEPS.differences(STEPS.state([]), [])
     for changes in additions:
         differences.add(STEPS.additions(changes))

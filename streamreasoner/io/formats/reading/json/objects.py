@@ -1,4 +1,4 @@
-"""JSON values that are no message, and why. Invariant: each has exactly one reason."""
+"""JSON values that are not messages, and why. Invariant: each has exactly one reason."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _not_json(value: bytes, problem: str) -> RejectedError:
 
 
 def wrong_fields(fields: dict[str, Any]) -> RejectedError:
-    """The rejection of an object that is no message."""
+    """The rejection of an object that is not a message."""
     known = (*_TRIPLE_FIELDS, *_FACT_FIELDS, *_COMMON_FIELDS)
     unknown = [name for name in fields if name not in known]
     if unknown:
