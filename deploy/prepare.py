@@ -1,7 +1,6 @@
-"""Prepares an image at build time. Invariant: a start needs neither network nor compiler.
+"""Prepares an image at build time. Invariant: a start needs no network.
 
-`prepare.py jars DIRECTORY` copies the jars that Spark needs besides its own there;
-`prepare.py kernels` runs small epochs, which puts the compiled kernels into numba's cache.
+`prepare.py jars DIRECTORY` copies the jars that Spark needs besides its own there.
 """
 
 # ruff: noqa: INP001 - a script next to the Dockerfile, not part of a package
@@ -12,8 +11,6 @@ import sys
 from pathlib import Path
 
 from streamreasoner.io.spark.session import PACKAGES
-from streamreasoner.pipeline.warming import warmup
-from streamreasoner.program.load import load_program
 from streamreasoner.system import jvm
 
 
@@ -22,16 +19,9 @@ def jars(directory: Path) -> None:
     shutil.copytree(jvm.jars("connectors", PACKAGES.split(",")), directory)
 
 
-def kernels() -> None:
-    """Compile what a start with any program would compile."""
-    warmup.prepare(load_program("rho-df"))
-
-
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["jars", directory]:
             jars(Path(directory))
-        case ["kernels"]:
-            kernels()
         case _:
             sys.exit(__doc__)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-_PREPARE = Path(__file__).parents[1] / "deploy" / "prepare.py"
+_ROOT = Path(__file__).parents[1]
 _KEY = "kernels"
 # Their states are in Spark.
 _EARLY = (
@@ -32,8 +32,8 @@ def pytest_configure(config):
         return
     descriptor, path = tempfile.mkstemp(prefix="streamreasoner-kernels-")
     fcntl.flock(descriptor, fcntl.LOCK_EX)
-    environment = {**os.environ, "PYTHONPATH": str(_PREPARE.parents[1])}
-    command = [sys.executable, _PREPARE, "kernels"]
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+    command = [sys.executable, "-m", "streamreasoner", "warm"]
     compiling = subprocess.Popen(command, env=environment, pass_fds=[descriptor])
     os.close(descriptor)
     config.stash[_SHARE] = path, compiling

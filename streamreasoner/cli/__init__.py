@@ -27,6 +27,7 @@ from streamreasoner.cli.offline.explain_plan import explain_plan
 from streamreasoner.cli.offline.materialize import materialize
 from streamreasoner.cli.offline.query import query
 from streamreasoner.cli.offline.shell import shell
+from streamreasoner.cli.offline.warm import warm
 from streamreasoner.cli.operation import rules
 from streamreasoner.cli.operation.bootstrap import bootstrap
 from streamreasoner.cli.operation.demo import demo
@@ -54,7 +55,7 @@ app = typer.Typer(cls=Group, no_args_is_help=True, pretty_exceptions_enable=Fals
 _RUN, _TOPICS = "Run a pipeline", "The topics of a pipeline"
 _PANELS: Mapping[str, Sequence[Callable[..., None]]] = {
     "Rules, facts and queries in files": (
-        *(materialize, query, explain, explain_plan, check, check_shapes, shell),
+        *(materialize, query, explain, explain_plan, check, check_shapes, shell, warm),
     ),
     "Begin a pipeline": (demo, init, doctor),
     _RUN: (run, bootstrap, serve),

@@ -1,58 +1,156 @@
-"""Compile kernels. Invariant: every kernel is cached on disk and runs without the GIL.
+"""Compile kernels. Invariant: every kernel runs without the GIL, from the image if that has it.
 
-A change of any kernel's source invalidates all caches: numba checks only the file that defines a
-function, but the machine code also contains functions and constants from other files.
+A kernel has two sides. Python calls the outside, whose machine code is in the image. Other kernels
+are compiled with the inside: so they can be linked, and inlined, into whatever calls them.
 """
+
+# mypy: disable-error-code="no-untyped-call,misc,attr-defined,arg-type"
+# ruff: noqa: SLF001  (numba has no types, and no other way)
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
+from dataclasses import dataclass
+from functools import cache, cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numba
 from llvmlite import binding  # type: ignore[import-untyped]
+from numba import _dynfunc, types
+from numba.core import sigutils
+from numba.core.registry import CPUDispatcher, cpu_target
+
+from streamreasoner.native import image
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _Function = TypeVar("_Function", bound="Callable[..., object]")
 
-
-# Numba links a kernel into others as it was when its machine code was made, and optimizes it again.
-# By then LLVM has split the sum of two integers into base and offset. If it took the offset for the
-# base, and learns that this is 0, it drops the load, as one from null. So sums stay sums.
+# A kernel that is not in the image is linked into others as it was when its machine code was made,
+# and optimized again. By then LLVM has split the sum of two integers into base and offset. If it
+# took the offset for the base, and learns that this is 0, it drops the load. So sums stay sums.
 binding.set_option("streamreasoner", "-addr-sink-using-gep=0")
-_njit: Any = numba.njit  # the type stubs lack `_nrt`
 # Kernels allocate no arrays, so they need no reference counting, which would take a sixth of the
 # time of a large load.
 # Without its own answer a kernel would be inlined if an inlined one is the first to call it.
-_OPTIONS = {"cache": True, "nogil": True, "_nrt": False, "forceinline": False}
-_PACKAGE = Path(__file__).parents[1]
-_FOLDERS = (Path(__file__).parent, *_PACKAGE.glob("**/kernels"))
-_SOURCES = [path.stat() for folder in _FOLDERS for path in folder.rglob("*.py")]
-_STAMP = max(status.st_mtime for status in _SOURCES), sum(status.st_size for status in _SOURCES)
+_OPTIONS = {
+    "nopython": True,
+    "nogil": True,
+    "_nrt": False,
+    "boundscheck": None,
+    "forceinline": False,
+    "no_cfunc_wrapper": True,
+}
+_LOWERED = {"no_cpython_wrapper": True}
+_WORD = 64
+_loading = Lock()
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile a kernel on its first call; later processes load the machine code from the cache."""
-    return _compiled(function)
-
-
-def is_cached(function: Callable[..., object]) -> bool:
-    """Whether the machine code of a kernel is cached on disk, so that its first call is fast."""
-    dispatcher: Any = function
-    return bool(dispatcher._cache._cache_file._load_index())  # noqa: SLF001 - as above
+    """Compile a kernel; what the image has of it is loaded on the first call."""
+    return cast("_Function", _Kernel(function, targetoptions=_OPTIONS))
 
 
 def inlined(function: _Function) -> _Function:
     """Like `kernel`, but inlined into the kernels that call it; a call from Python would crash."""
-    return _compiled(function, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    options = {**_OPTIONS, **_LOWERED, "forceinline": True}
+    return cast("_Function", _Kernel(function, targetoptions=options))
 
 
-def _compiled(function: _Function, **options: bool) -> _Function:
-    dispatcher = _njit(**{**_OPTIONS, **options})(function)
-    cache = dispatcher._cache  # noqa: SLF001 - numba has no other way, here and below
-    cache._cache_file._source_stamp = _STAMP  # noqa: SLF001
-    # Otherwise numba first loads its own library, which only compiling needs, and scipy with it.
-    cache.load_overload = cache._load_overload  # noqa: SLF001
-    return cast("_Function", dispatcher)
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A kernel of the image, as numba sees what it compiled."""
+
+    signature: Any
+    entry_point: Any
+    objectmode: bool = False
+
+
+class Inside(CPUDispatcher):
+    """What other kernels are compiled with."""
+
+    only_lowered = False
+    """Whether this process makes the image, and so neither calls nor caches a kernel."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Take narrow signed integers as int64, as arithmetic does: a variant less to compile."""
+        wide = tuple(
+            types.int64 if isinstance(each, types.Integer) and _is_narrow(each) else each
+            for each in args
+        )
+        return super().get_call_template(wide, kws)
+
+
+class _Kernel(CPUDispatcher):
+    """What Python calls."""
+
+    @cached_property
+    def inside(self) -> Inside:
+        """What other kernels are compiled with; numba caches it until any source changes."""
+        if Inside.only_lowered:
+            return Inside(self.py_func, targetoptions={**self.targetoptions, **_LOWERED})
+        inside = Inside(self.py_func, targetoptions=self.targetoptions)
+        inside.enable_caching()
+        inside._cache._cache_file._source_stamp = image.file_name()
+        return inside
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.inside._numba_type_
+
+    def compile(self, sig: Any) -> Any:
+        """Load the kernel from the image; compile it if it is called with other types."""
+        arguments, _ = sigutils.normalize_signature(sig)
+        if arguments not in self.overloads:
+            loaded = _image().kernel(self.py_func, tuple(arguments))
+            if loaded is None:
+                self.inside.compile(arguments)
+                loaded = self.inside.overloads[arguments]
+            self.add_overload(loaded)
+        return self.overloads[arguments].entry_point
+
+
+def _is_narrow(integer: Any) -> bool:
+    return bool(integer.signed and integer.bitwidth < _WORD)
+
+
+class _LoadedImage:
+    """The image in this process."""
+
+    def __init__(self) -> None:
+        loaded = image.load(image.ensure())
+        self._symbols = {
+            (each.module, each.name, tuple(each.signature.args)): each for each in loaded.kernels
+        }
+        self._codegen = cpu_target.target_context.codegen()
+        self._engine: Any = self._codegen._engine._ee
+        self._engine.add_object_file(binding.ObjectFileRef.from_data(loaded.code))
+        self._engine.finalize_object()
+
+    def kernel(self, function: Any, arguments: tuple[Any, ...]) -> _Loaded | None:
+        """The kernel that a function is compiled to; None if the image has none for the types."""
+        symbols = self._symbols.get((function.__module__, function.__name__, arguments))
+        if symbols is None:
+            return None
+        module = sys.modules[function.__module__]
+        environment = _dynfunc.Environment(vars(module))
+        self._codegen.set_env(symbols.environment, environment)
+        address = self._engine.get_function_address(symbols.wrapper)
+        return _Loaded(
+            symbols.signature,
+            _dynfunc.make_function(
+                module, function.__name__, function.__doc__ or "", address, environment, self
+            ),
+        )
+
+
+@cache
+def _load() -> _LoadedImage:
+    return _LoadedImage()
+
+
+def _image() -> _LoadedImage:
+    """The image, loaded once in a process."""
+    with _loading:
+        return _load()

@@ -24,7 +24,7 @@ from conformance import documents, entailment, queries, shapes, updates
 from conformance.outcome import OURS, OWN, Verdict, outcome
 from conformance.reasons import read_reasons, reason_of
 from conformance.report import Results, causes, document, table
-from streamreasoner.pipeline.warming.kernels import compile_all
+from streamreasoner.native.image import ensure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +60,7 @@ def main() -> int:
     # Peers log literals without a valid form, of which the suites have many.
     logging.getLogger("rdflib").setLevel(logging.CRITICAL)
     # A case has a limit of time, which is not for compiling.
-    compile_all(shared=True)
+    ensure()
     with ExitStack() as stack:
         roots = [options.directory, *_unpacked(options.directory, stack)]
         results = _run(list(_cases(roots)), options.only, options.system)

@@ -6,8 +6,6 @@ stand without its state is in the modules next to it.
 
 from __future__ import annotations
 
-import logging
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +41,6 @@ from streamreasoner.engine.ports import (
 )
 from streamreasoner.engine.updates import TraceRows, Updates, check_arity
 from streamreasoner.errors import EnvironmentSetupError, MultiplicityOverflowError
-from streamreasoner.native.compile import is_cached
 from streamreasoner.plan.algebra import Arrangement, Extend, Select
 from streamreasoner.system.capacity import Capacity, full
 from streamreasoner.values.sums import concatenated
@@ -57,8 +54,6 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.values.value_columns import Values
-
-_log = logging.getLogger(__name__)
 
 
 class ColumnarBackend:
@@ -83,7 +78,6 @@ class ColumnarBackend:
         self._former: Arena | None = None
         self._compared = False
         self._logged = False
-        _announce_compilation()
         self._builtins = Builtins(dictionary, values, weakly(self._result))
         tables = compile_program(plan, self._numbering, dictionary.intern)
         self._state = Arena(tables, self._builtins)
@@ -503,16 +497,6 @@ class ColumnarBackend:
 LOGGED = 1 << 12
 """Facts of a load from which heads of its lattices are logged."""
 _ROOM = 4  # a state that is evaluated anew may have at most this part of the memory
-
-
-@cache
-def _announce_compilation() -> None:
-    """Warn that the first epoch of a version on a machine waits for compilation."""
-    if not is_cached(derive.derive):
-        _log.warning(
-            "Compiling the kernels, once per machine and version: the first epoch waits for"
-            " one to three minutes. Later starts load them from the cache."
-        )
 
 
 def _args(rows: int, arity: int) -> NDArray[np.int32]:

@@ -1,14 +1,12 @@
 """All kernels that Python calls, with examples of arguments. Invariant: none is left out.
 
-A kernel that is not here would be compiled inside the first epoch that needs it, which then takes
-minutes. A test compares the list with the calls of the package, and with the types of real epochs.
+The image has these. One that is not here would be compiled inside the first epoch that needs it.
+A test compares the list with the calls of the package, and with the types of real epochs.
 """
 
 from __future__ import annotations
 
-import logging
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,15 +22,11 @@ from streamreasoner.backends.columnar.kernels.records import (
 )
 from streamreasoner.backends.columnar.kernels.settling import reduce, settle
 from streamreasoner.io.formats.reading.json.kernels import messages
-from streamreasoner.native.compile import is_cached
 from streamreasoner.rdf.kernels import distinct_rows, hash_table, line_scanner, term_columns
 from streamreasoner.values.kernels import comparing, integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-REPORT_SECONDS = 10.0
-_log = logging.getLogger(__name__)
 
 # Examples of arguments: rows of int8, int32 and int64, tables of them, and numbers.
 _BYTES, _INTS, _LONGS = (np.empty(0, kind) for kind in (np.int8, np.int32, np.int64))
@@ -125,10 +119,6 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (select.select, (_TABLE, _NUMBER, _INTS, _INTS, _INTS)),
     (select.describe, (_TABLE, _INTS, _NUMBER, _INT_ROWS, _INT_ROWS, _LONG_ROWS)),
     (fact_record.find, (_TABLE, _NUMBER, _INTS, _NUMBER)),
-)
-"""Those that one thread calls."""
-
-SHARED: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (pending.stage, (_TABLE, _NUMBER, _NUMBER, _INTS, _LONGS)),
     (pending.stage, (_TABLE, _NUMBER, _NUMBER, _INTS, _READ_ONLY)),
     (pending.accumulate_beside, (_TABLE, _TABLE)),
@@ -140,31 +130,3 @@ SHARED: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (together.mark_deltas, (_TABLE,)),
     (together.apply_together, (_TABLE, _VALUES, _NUMBER, _NUMBER, _NUMBER)),
 )
-"""Those that the threads of a large epoch call."""
-
-
-def compile_all(
-    *, shared: bool, report: Callable[[int, int], None] = lambda _done, _all: None
-) -> None:
-    """Compile the kernels, or load them from the cache.
-
-    Args:
-        shared: Whether large epochs have two threads.
-        report: Called before each of them, with the number of those that are done and of all.
-    """
-    kernels = (*KERNELS, *SHARED) if shared else KERNELS
-    is_new = not all(is_cached(kernel) for kernel, _ in kernels)
-    if is_new:
-        _log.warning(
-            "Compiling %d kernels, once per machine and version, for up to some minutes: nothing "
-            "is read before. Later starts load them from the cache.",
-            len(kernels),
-        )
-    said = time.monotonic()
-    for done, (kernel, arguments) in enumerate(kernels):
-        report(done, len(kernels))
-        if is_new and time.monotonic() - said > REPORT_SECONDS:
-            said = time.monotonic()
-            _log.info("Compiled %d of %d kernels.", done, len(kernels))
-        dispatcher: Any = kernel
-        dispatcher.compile(tuple(map(dispatcher.typeof_pyval, arguments)))

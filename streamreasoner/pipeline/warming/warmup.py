@@ -18,7 +18,7 @@ from streamreasoner.engine.session import Session
 from streamreasoner.errors import EngineError
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.lang.ast import TRIPLE
-from streamreasoner.pipeline.warming.kernels import compile_all
+from streamreasoner.native.image import ensure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def prepare(
         program: The program of the epochs.
         report: Called before each kernel, with the number of those that are done and of all.
     """
-    compile_all(shared=Threads.allowed(), report=report)
+    ensure(report)
     # A program that does not converge on them will fail, with its message, in a real epoch.
     with suppress(EngineError):
         _run(program, ColumnarBackend)

@@ -1,12 +1,11 @@
-"""Compiled kernels: cached until a source changes, and run alongside Python."""
+"""Compiled kernels: those of the image, others, and how they run alongside Python."""
 
 from __future__ import annotations
 
-import shutil
+import os
+import subprocess
 import sys
 import threading
-from importlib import import_module, invalidate_caches
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,12 +13,8 @@ import pytest
 from streamreasoner.native import compile as compiler
 from streamreasoner.native.addresses import load_acquired, store_released, yield_processor
 
-SOURCES = {
-    "native/__init__.py": "",
-    "kernels/constant.py": "ADDED = 1\n",
-    "kernels/sums.py": """
-from planted.kernels.constant import ADDED
-from planted.native.compile import inlined, kernel
+PLANTED = """
+from streamreasoner.native.compile import inlined, kernel
 
 
 @inlined
@@ -28,51 +23,69 @@ def twice(number):
 
 
 @kernel
-def compute(number):
-    return twice(number) + ADDED
-""",
-}
+def halves(number):
+    return number // 2 if number > 0 else -halves(-number)
+
+
+@kernel
+def compute(numbers):
+    return halves(twice(numbers[0])) + 1
+"""
+BUILD = """
+import sys
+from pathlib import Path
+import numpy as np
+import planted
+from streamreasoner.native.image import save
+from streamreasoner.native.linking import compile_image
+
+kernels = (planted.compute, (np.empty(0, np.int32),)), (planted.halves, (0,))
+told = []
+save(compile_image(kernels, lambda *steps: told.append(steps)), Path(sys.argv[1]))
+print(told == [(done, told[0][1]) for done in range(3)], told[0][1] > 3)
+"""
+CALL = """
+import sys
+from pathlib import Path
+import numpy as np
+from streamreasoner.native import image
+image.ensure = lambda: Path(sys.argv[1])
+import planted
+
+print(planted.compute(np.array([20], np.int32)), planted.halves(-9))
+print(planted.compute(np.array([20], np.int64)), planted.compute(np.array([-20], np.int64)))
+print([hasattr(each, "library") for each in planted.compute.overloads.values()])
+print(planted.twice.inside.overloads.keys() == planted.twice.overloads.keys())
+"""
+
+
+def run(program, folder):
+    """What a program prints that can import the planted kernels."""
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", program, folder / "planted.image"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch):
-    """A package with kernels of its own, compiled by a copy of the module."""
-    root = tmp_path / "planted"
-    for name, text in SOURCES.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8")
-    shutil.copy(Path(compiler.__file__), root / "native/compile.py")
-    monkeypatch.syspath_prepend(tmp_path)
-    # Python knows a changed source by its time in seconds and its length.
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    yield root
-    forget()
+def planted(tmp_path):
+    """A folder with kernels, and their image."""
+    (tmp_path / "planted.py").write_text(PLANTED, encoding="utf-8")
+    assert run(BUILD, tmp_path) == ["True True"]
+    return tmp_path
 
 
-def forget():
-    """Import the package anew next time, as another process does."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "planted"]:
-        del sys.modules[name]
-    invalidate_caches()
-
-
-def started():
-    """The kernel, whether it is cached, its result for 20, and whether that came from the cache."""
-    forget()
-    sums, again = import_module("planted.kernels.sums"), import_module("planted.native.compile")
-    cached = again.is_cached(sums.compute)
-    return cached, sums.compute(20), bool(sums.compute.stats.cache_hits)
-
-
-def test_a_kernel_is_compiled_again_when_any_source_changes(package):
-    """Machine code has constants of other files, which numba itself does not look at."""
-    assert started() == (False, 41, False)
-    assert started() == (True, 41, True)
-    (package / "kernels/constant.py").write_text("ADDED = 2\n", encoding="utf-8")
-    assert started() == (False, 42, False)
-    (package / "kernels/other.py").write_text("", encoding="utf-8")
-    assert started() == (False, 42, False)
-    assert started() == (True, 42, True)
+def test_a_kernel_is_the_same_from_the_image_and_compiled(planted):
+    """The image has the types that it was made for; with others a kernel is compiled."""
+    results, others, compiled, _ = run(CALL, planted)
+    assert (results, others) == ("21 -4", "21 -19")
+    assert compiled == "[False, True]"
 
 
 @compiler.kernel

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import logging
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -30,13 +29,13 @@ from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats.registry import of_name
 from streamreasoner.pipeline.warming import kernels
-from streamreasoner.pipeline.warming.kernels import KERNELS, SHARED, compile_all
+from streamreasoner.pipeline.warming.kernels import KERNELS
 from streamreasoner.plan.program_plan import InputSources, keys_of, latest_of
 from streamreasoner.program import check_text
 
 ROOT = Path(streamreasoner.__file__).parent
 PREPARED = {}
-for _kernel, _arguments in (*KERNELS, *SHARED):
+for _kernel, _arguments in KERNELS:
     PREPARED.setdefault(_kernel, set()).add(tuple(map(_kernel.typeof_pyval, _arguments)))
 PROGRAM = """
 @expires lives/1 after "PT1S" .
@@ -97,7 +96,6 @@ def test_every_kernel_that_python_calls_is_prepared():
 @pytest.fixture
 def seen(monkeypatch):
     """The calls of kernels, by kernel: the types of their arguments."""
-    compile_all(shared=True)
     found = {kernel: set() for kernel in PREPARED}
 
     def watched(kernel):
@@ -105,7 +103,6 @@ def seen(monkeypatch):
             found[kernel].add(tuple(map(kernel.typeof_pyval, arguments)))
             return kernel(*arguments)
 
-        call._cache = kernel._cache  # noqa: SLF001 - what `is_cached` reads
         return call
 
     watchers = {id(kernel): watched(kernel) for kernel in PREPARED}
@@ -239,13 +236,9 @@ def test_epochs_of_all_kinds_call_what_is_prepared(seen, monkeypatch, tmp_path):
     assert missed == {"comparing.compare", "integers.intern_integer", "slots.mix"}
 
 
-def test_progress_is_told(caplog, monkeypatch):
-    """What is done and what is left, for a view; a log says so while kernels are compiled."""
-    monkeypatch.setattr(kernels, "REPORT_SECONDS", -1)
-    monkeypatch.setattr(kernels, "is_cached", lambda _: False)
-    told = []
-    with caplog.at_level(logging.INFO):
-        compile_all(shared=False, report=lambda done, total: told.append((done, total)))
-    assert told == [(done, len(KERNELS)) for done in range(len(KERNELS))]
-    assert f"Compiling {len(KERNELS)} kernels, once per machine" in caplog.text
-    assert f"Compiled 3 of {len(KERNELS)} kernels." in caplog.text
+def test_the_image_has_each_of_them():
+    """Nothing is compiled in a process that has the image."""
+    for kernel, types in PREPARED.items():
+        for each in types:
+            kernel.compile(each)
+            assert not hasattr(kernel.overloads[each], "library"), kernel.py_func

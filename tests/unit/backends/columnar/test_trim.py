@@ -62,7 +62,7 @@ def test_nothing_depends_on_what_is_returned(monkeypatch):
 def test_the_beginning_of_a_column_is_kept(monkeypatch):
     """What is returned are the pages beyond those that small epochs use."""
     monkeypatch.setattr(arena, "KEPT_BYTES", 1 << 20)
-    state = Reasoner.from_rules("q(?x) :- p(?x) .").engine._backend._state  # noqa: SLF001 - to measure it
+    state = Reasoner.from_rules("q(?x) :- p(?x) .").session.engine._backend._state  # noqa: SLF001 - to measure it
     journal = state._reserved[layout.JOURNAL_FACTS].array  # noqa: SLF001 - see above
     journal[: 32 << 17] = 1
     before = psutil.Process().memory_info().rss
