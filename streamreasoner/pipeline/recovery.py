@@ -38,8 +38,7 @@ _log = logging.getLogger(__name__)
 _MULTISET = "multiset"
 _ADVICE = (
     "Restore the state directory, the checkpoint and the topics from the same point in time, or "
-    "start from scratch: delete the state directory and the checkpoint and choose "
-    "another pipeline.app_id."
+    "begin from nothing with: streamreasoner reset --config FILE"
 )
 _NEW_OUTPUT = (
     "Start from scratch with another state.directory, pipeline.app_id and kafka.output_topic."
@@ -287,7 +286,7 @@ def _disagree(published: int, tables: Tables, checkpoint: Checkpoint) -> StateEr
             "The state and the progress topic do not belong together: the state is empty "
             f"({tables.completing_table}), and this pipeline.app_id has published batch "
             f"{published}. The state was deleted, or state.directory is another one than before. "
-            f"Restore it. Or: {_NEW_OUTPUT}"
+            "Restore it, or begin from nothing with: streamreasoner reset --config FILE"
         )
     return StateError(
         f"Checkpoint, tables and progress topic do not belong together: Spark has planned "

@@ -23,6 +23,7 @@ from streamreasoner.io.formats.schemas.connect import connect
 from streamreasoner.server.listening import listen
 from streamreasoner.state.lock import holder
 from streamreasoner.state.version import FORMAT, SEMANTICS
+from streamreasoner.system.extras import require
 from streamreasoner.upkeep import machine
 from streamreasoner.upkeep.cluster import examine_cluster
 from streamreasoner.upkeep.finding import examine
@@ -105,6 +106,8 @@ def _given(config: Config | None) -> Config:
 
 def _server(config: Config) -> str:
     server = config.server
+    if server.facts:
+        require("server", "server.facts = true")
     if server.port == 0:
         return "none (server.port is 0)"
     if process := holder(config.state.directory):

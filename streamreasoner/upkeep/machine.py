@@ -8,6 +8,7 @@ import shutil
 from importlib import metadata
 from typing import TYPE_CHECKING
 
+from streamreasoner.backends.choice import BackendKind
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.io.spark import session
 from streamreasoner.system import jvm
@@ -60,12 +61,20 @@ def java() -> str:
 
 
 def jars(config: Config) -> str:
-    """Whether Spark's connectors are there."""
-    if any(name in config.spark.options for name in _JARS) or session.submitted():
-        return "as spark.options says"
-    modules = session.PACKAGES.split(",")
-    place = jvm.jars_directory("connectors", modules)
-    if jvm.are_downloaded("connectors", modules):
+    """Whether Spark's connectors are there.
+
+    Raises:
+        Warned: The first start downloads them.
+    """
+    options = config.spark.options
+    if any(name in options for name in _JARS) or session.submitted():
+        return "as spark.options or spark-submit says"
+    if not options.get("spark.master", "local").startswith("local"):
+        return "left to Spark, which resolves them for the cluster"
+    in_spark = config.pipeline.backend == BackendKind.SPARK.value
+    modules = (session.PACKAGES if in_spark else session.PACKAGES_WITHOUT_DELTA).split(",")
+    place = jvm.jars_directory("spark", modules)
+    if jvm.are_downloaded("spark", modules):
         return str(place)
     raise Warned(
         f"Spark's connectors are not in {place}: the first start downloads them from "

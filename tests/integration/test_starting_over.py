@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
 
 import pytest
@@ -10,6 +11,7 @@ from spark_backend import MARKS
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app
+from streamreasoner.errors import StateError
 from streamreasoner.io.kafka.deletion import _as_it_is, existing
 from streamreasoner.io.kafka.offsets.positions import last_published
 from streamreasoner.io.kafka.topic_checks import admin_client
@@ -93,6 +95,13 @@ def test_a_reset_pipeline_starts_from_nothing(case):
         await_published(case, sent)
     assert net(changes(case)) == PATHS
     assert len(changes(case)) == len(PATHS)
+
+    # A state that was deleted by hand leaves what is published, with which a start is refused.
+    shutil.rmtree(other.parent)
+    with pytest.raises(StateError, match="streamreasoner reset"), pipeline(case.config):
+        pass
+    command(case, "reset", "--yes")
+    assert changes(case) == []
 
 
 def test_topics_are_deleted_but_for_the_input(case):

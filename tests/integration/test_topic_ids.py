@@ -76,7 +76,7 @@ def test_a_topic_that_was_created_again_is_refused(case, key):
         assert f"The topic {topic} ({key}) with id {before} was deleted and recreated" in message
         assert f"with id {new.id(topic)}" in message
         assert "topics.json" in message
-        assert "another state.directory, pipeline.app_id and kafka.output_topic" in message
+        assert "streamreasoner reset --config FILE" in message
 
 
 def test_a_dead_letter_topic_may_be_created_again(case, caplog):

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from streamreasoner.config import KafkaConfig
     from streamreasoner.io.kafka.access.rights import Right
 
-# Kafka deletes a topic some time after it has said that it will.
-_GONE_SECONDS = 60.0
+# Brokers know later than the controller what has become of a topic.
+_KNOWN_SECONDS = 60.0
 _POLL_SECONDS = 0.1
 
 
@@ -152,10 +152,31 @@ def _delete(kafka: KafkaConfig, admin: AdminClient, name: str) -> None:
                 "delete.topic.enable=true on its brokers."
             ) from None
         raise _refused(kafka, cause, on_topic(DELETE, name)) from None
+    _wait(kafka, admin, name, there=False)
+
+
+def _wait(kafka: KafkaConfig, admin: AdminClient, name: str, *, there: bool) -> None:
+    """Wait until the brokers know what the controller has done.
+
+    Raises:
+        BrokerError: They do not know it in time.
+    """
+    deadline = time.monotonic() + _KNOWN_SECONDS
+    while True:
+        answers = admin.describe_topics(TopicCollection([name]), request_timeout=ANSWER_SECONDS)
+        if (description(kafka, name, answers[name], Role.RESET) is not None) == there:
+            return
+        if time.monotonic() > deadline:
+            done = "created" if there else "deleted"
+            raise BrokerError(
+                f"Kafka at {kafka.bootstrap_servers} has {done} the topic {name}, but its brokers "
+                f"do not know it after {_KNOWN_SECONDS:g} s. Repeat the command later."
+            )
+        time.sleep(_POLL_SECONDS)
 
 
 def _create(kafka: KafkaConfig, admin: AdminClient, topic: NewTopic) -> None:
-    deadline = time.monotonic() + _GONE_SECONDS
+    deadline = time.monotonic() + _KNOWN_SECONDS
     while True:
         try:
             admin.create_topics([topic], request_timeout=ANSWER_SECONDS)[topic.topic].result()
@@ -166,6 +187,7 @@ def _create(kafka: KafkaConfig, admin: AdminClient, topic: NewTopic) -> None:
                 raise _refused(kafka, cause, on_topic(CREATE, topic.topic)) from None
             time.sleep(_POLL_SECONDS)
         else:
+            _wait(kafka, admin, topic.topic, there=True)
             return
 
 

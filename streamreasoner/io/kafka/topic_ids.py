@@ -47,7 +47,7 @@ _CONSEQUENCES = {
     "kafka.violations_topic": _WRITTEN,
     "kafka.progress_topic": "The new topic does not record what is published.",
 }
-_ADVICE = "Start from scratch with another state.directory, pipeline.app_id and kafka.output_topic."
+_ADVICE = "Begin from nothing with: streamreasoner reset --config FILE"
 _log = logging.getLogger(__name__)
 
 

@@ -43,6 +43,8 @@ DELTA = "io.delta:delta-spark_2.13:4.0.1"
 LOCAL_FILES = "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"
 PACKAGES = f"{CONNECTOR},{DELTA},{LOCAL_FILES}"
 """The modules that a session needs, in the form that `--packages` takes."""
+PACKAGES_WITHOUT_DELTA = f"{CONNECTOR},{LOCAL_FILES}"
+"""The same of a session without the Spark backend."""
 # Java 24 removed the security manager, which Hadoop's client still uses.
 NEWEST_JAVA = 23
 
@@ -279,7 +281,7 @@ def _launch(
         "spark.local.dir": str(temporary),
         "spark.master": master,
         "spark.app.name": app_id,
-        "spark.jars.packages": f"{CONNECTOR},{LOCAL_FILES}",
+        "spark.jars.packages": PACKAGES_WITHOUT_DELTA,
         "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": " ".join((*flags, f'"-Djava.io.tmpdir={temporary}"')),
         **_defaults(master, options),

@@ -108,7 +108,7 @@ def test_every_state_of_a_crash_is_resumed(  # noqa: PLR0917 - pytest names them
 def test_a_state_that_no_crash_leaves_is_refused(tmp_path, planned, stored, published, committed):
     """The message names all four positions, where two of them are, and the remedy."""
     spark = checkpoint(tmp_path, planned, committed)
-    pattern = rf"do not belong together.*\({tmp_path}\).*\(tables/trace\).*app_id"
+    pattern = rf"do not belong together.*\({tmp_path}\).*\(tables/trace\).*streamreasoner reset"
     with pytest.raises(StateError, match=pattern):
         resume(marker(published), StoredTables(stored), spark)
 
@@ -180,7 +180,7 @@ def test_the_marker_names_the_program_in_effect(tmp_path, changed, published, fi
 def test_a_state_that_was_deleted_is_named(tmp_path):
     """The message says what happened, and what another start needs."""
     spark = checkpoint(tmp_path, -1, -1)
-    pattern = r"state is empty.*published batch 7\. The state was deleted.*kafka\.output_topic"
+    pattern = r"state is empty.*published batch 7\. The state was deleted.*streamreasoner reset"
     with pytest.raises(StateError, match=pattern):
         check(marker(7), StoredTables(-1), spark)
 

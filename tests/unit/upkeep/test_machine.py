@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+import tomllib
 from importlib import metadata
 
 import pytest
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app
+from streamreasoner.config import parse
 from streamreasoner.errors import EnvironmentSetupError, StreamReasonerError
+from streamreasoner.io.spark import session
 from streamreasoner.state.lock import StateLock, holder
+from streamreasoner.system import jvm
 from streamreasoner.upkeep import machine
 from streamreasoner.upkeep.finding import Finding, Level, Warned, examine
 
@@ -101,6 +105,26 @@ def test_a_lock_is_seen_and_left_alone(tmp_path):
     lock.close()
     assert holder(tmp_path) is None
     StateLock(tmp_path, timeout=0).close()
+
+
+@pytest.mark.parametrize("backend", ["columnar", "spark"])
+def test_jars_that_a_start_would_download_are_a_warning(tmp_path, monkeypatch, backend):
+    """With them, in the folder of the modules that the backend needs, all is well."""
+    monkeypatch.setenv(jvm.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    raw = tomllib.loads(_TOML) | {"pipeline": {"backend": backend}}
+    with pytest.raises(Warned, match=f"{jvm.REPOSITORY_VARIABLE} to a mirror") as caught:
+        machine.jars(parse(raw, {}, tmp_path))
+    needed = {
+        "columnar": session.PACKAGES_WITHOUT_DELTA,
+        "spark": session.WITH_DELTA["spark.jars.packages"],
+    }[backend]
+    folder = jvm.jars_directory("spark", needed.split(","))
+    assert str(folder) in str(caught.value)
+    folder.mkdir()
+    assert machine.jars(parse(raw, {}, tmp_path)) == str(folder)
+    raw["spark"] = {"options": {"spark.jars.packages": ""}}
+    assert "spark.options" in machine.jars(parse(raw, {}, tmp_path))
 
 
 def run(*words):

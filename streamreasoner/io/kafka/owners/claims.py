@@ -124,8 +124,8 @@ def check_changes(kafka: KafkaConfig, own: Claim, key: str = OUTPUT_KEY, *, new:
             raise StateError(
                 f"The topic {own.topic} ({key}) holds changes of pipeline.app_id "
                 f"{own.app_id} ({where}), but the state is empty: facts would be published twice. "
-                "Restore the state directory, or start from scratch with another state.directory, "
-                f"pipeline.app_id and {key}."
+                "Restore the state directory, or begin from nothing with: streamreasoner reset "
+                "--config FILE"
             )
 
 
