@@ -35,6 +35,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 
 from benchmarks import harness
+from streamreasoner.config.rows import MappedFact, RowMapping, argument
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats.ntriples import read
 from streamreasoner.io.formats.records.record import NoSchemas, Record
@@ -44,7 +45,6 @@ from streamreasoner.io.formats.schemas.frame import split
 from streamreasoner.io.formats.schemas.protobuf import ProtobufSchema
 from streamreasoner.io.formats.schemas.schema import Definition
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.row_mapping import MappedFact, RowMapping, argument
 
 FLOOR = 1_000_000
 OF_A_MESSAGE = 1000

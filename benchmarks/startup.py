@@ -45,7 +45,7 @@ from streamreasoner.io.kafka.topics import create_topics, produce
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
 
 COMMAND = ("-m", "streamreasoner")
 # Runs Python and prints seconds of processor time and the peak of resident KiB, for which a process

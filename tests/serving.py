@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from pipelines import DEADLINE_SECONDS
 
-from streamreasoner.config_server import ServerConfig
+from streamreasoner.config.server import ServerConfig
 from streamreasoner.server.listening import listen
 from streamreasoner.server.web.serve import Served, Server
 from streamreasoner.system.stopping import Stop

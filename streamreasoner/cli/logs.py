@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from streamreasoner.config import LogConfig
+    from streamreasoner.config.process import LogConfig
 
 
 def configure_logging(log: LogConfig) -> None:

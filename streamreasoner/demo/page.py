@@ -7,7 +7,7 @@ import socket
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
-from streamreasoner.config_server import ServerConfig
+from streamreasoner.config.server import ServerConfig
 from streamreasoner.demo.ontology import name, sentence
 from streamreasoner.rdf import vocabulary
 

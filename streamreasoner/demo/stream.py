@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
     from streamreasoner.demo.dashboard import Dashboard
     from streamreasoner.demo.plain import PlainView
     from streamreasoner.demo.tally import Tally

@@ -15,7 +15,7 @@ from streamreasoner.io.formats.registry import JSON, message_writer, of_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from streamreasoner.config import OutputConfig
+    from streamreasoner.config.messages import OutputConfig
     from streamreasoner.engine.epoch import Engine, EpochResult
     from streamreasoner.io.formats.reading.format import Format
     from streamreasoner.program.checked import CheckedProgram

@@ -20,7 +20,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 
-import numpy as np
 import pyoxigraph
 
 from streamreasoner.errors import TermError
@@ -182,7 +181,7 @@ def to_ntriples(value: object) -> str:
     Raises:
         TermError: The value has no RDF form.
     """
-    if isinstance(value, np.generic):
+    if type(value).__module__ == "numpy":
         value = _of_numpy(value)
     if type(value) is str:
         return canonical(quoted(value))
@@ -214,8 +213,12 @@ def _lexical(value: object) -> tuple[str, str]:
             )
 
 
-def _of_numpy(value: np.generic) -> object:
+def _of_numpy(value: object) -> object:
     """The Python value of a scalar of numpy; itself if it has none."""
+    import numpy as np  # noqa: PLC0415 - programs are checked without it
+
+    if not isinstance(value, np.generic):
+        return value
     if not isinstance(value, np.datetime64):
         return value.item()
     # A unit of nanoseconds has no Python value, and one of days a date.

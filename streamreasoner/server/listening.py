@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.errors import ConfigError, EnvironmentSetupError
 
 if TYPE_CHECKING:
-    from streamreasoner.config_server import ServerConfig
+    from streamreasoner.config.server import ServerConfig
 
 
 def listen(server: ServerConfig) -> socket.socket:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from streamreasoner.config import LogConfig
-    from streamreasoner.config_server import ServerConfig
+    from streamreasoner.config.process import LogConfig
+    from streamreasoner.config.server import ServerConfig
     from streamreasoner.server.pages import Upstream
 
 COMMAND: Final = (sys.executable, "-m", "streamreasoner.cli.serving.beside")

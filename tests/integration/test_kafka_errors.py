@@ -18,7 +18,7 @@ from spark_backend import MARKS_OF_AN_OWN_JVM
 from spark_jvm import joined
 from thorough import THOROUGH
 
-from streamreasoner.config import own_topics, topic_roles
+from streamreasoner.config.kafka import own_topics, topic_roles
 from streamreasoner.errors import BrokerError, StreamReasonerError
 from streamreasoner.io.codec.encode import Message
 from streamreasoner.io.kafka.access.rights import (

@@ -21,7 +21,7 @@ from selenium.webdriver import Keys
 from serving import ask, await_ready, serving
 from spark_backend import MARKS
 
-from streamreasoner.config_files import Secret
+from streamreasoner.config.secrets import Secret
 from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS

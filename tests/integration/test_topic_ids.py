@@ -9,7 +9,7 @@ import pytest
 from kafka import KafkaAdminClient
 from pipelines import await_published, changes, fact, net, new_case, produce, recreate
 
-from streamreasoner.config import topic_roles
+from streamreasoner.config.kafka import topic_roles
 from streamreasoner.errors import StateError
 from streamreasoner.io.kafka.topic_checks import admin_client
 from streamreasoner.io.kafka.topic_ids import TopicIds

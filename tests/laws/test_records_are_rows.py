@@ -22,10 +22,10 @@ from record_messages import (
     scalar,
 )
 
+from streamreasoner.config.rows import MappedFact, RowMapping, argument
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats.registry import of_name
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.row_mapping import MappedFact, RowMapping, argument
 
 TYPES = {
     "flag": ("boolean", "bool"),

@@ -7,11 +7,11 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from streamreasoner.config.rows import MappedFact, RowMapping, argument
 from streamreasoner.io.formats.reading.json.objects import read_object
 from streamreasoner.io.formats.rejected import RejectedError
 from streamreasoner.io.formats.rows.json_object import ObjectReader
 from streamreasoner.io.formats.rows.mapped import values_of
-from streamreasoner.row_mapping import MappedFact, RowMapping, argument
 
 ARGS = ("<http://e/{id}>", '"{a b}{é}"', "id", "_:x")
 FACT = MappedFact("p", tuple(map(argument, ARGS)))

@@ -20,11 +20,11 @@ if __name__ == "__main__":
 import pyarrow as pa
 from golden import digest
 
+from streamreasoner.config.rows import MappedFact, RowMapping, argument
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats.registry import JSON_ROWS
 from streamreasoner.io.kafka.dead_letter import dead_letters
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.row_mapping import MappedFact, RowMapping, argument
 
 FILE = Path(__file__).with_name("decoding.json")
 BATCHES = 40

@@ -21,7 +21,7 @@ from streamreasoner.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from streamreasoner.config import InputConfig
+    from streamreasoner.config.messages import InputConfig
     from streamreasoner.io.codec.encode import Header, Received
     from streamreasoner.io.formats.rejected import Rejected
 

@@ -87,7 +87,8 @@ def delete(
     require("kafka", "`streamreasoner topics delete`")
 
     from streamreasoner.cli.confirm import confirm
-    from streamreasoner.config import load, own_topics, topic_roles
+    from streamreasoner.config import load
+    from streamreasoner.config.kafka import own_topics, topic_roles
     from streamreasoner.errors import ConfigError
     from streamreasoner.io.kafka import deletion
     from streamreasoner.io.kafka.owners.presence import check_ended

@@ -81,9 +81,9 @@ def serve(
 
     from streamreasoner.cli.logs import configure_logging
     from streamreasoner.cli.operation.moments import epoch_of
-    from streamreasoner.config import LogConfig
-    from streamreasoner.config_files import SECRET_FILE
-    from streamreasoner.config_server import ServerConfig, contradictions
+    from streamreasoner.config.process import LogConfig
+    from streamreasoner.config.secrets import SECRET_FILE
+    from streamreasoner.config.server import ServerConfig, contradictions
     from streamreasoner.errors import ConfigError, DataError
     from streamreasoner.server.listening import address, listen
     from streamreasoner.server.web.serve import Served, Server

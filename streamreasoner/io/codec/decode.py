@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.config.rows import RowMapping
     from streamreasoner.io.formats.reading.format import Format
     from streamreasoner.io.formats.records.record import Schemas
     from streamreasoner.io.formats.rejected import Rejected, Rejections
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import InputSources
     from streamreasoner.rdf.dictionary import TermDictionary
-    from streamreasoner.row_mapping import RowMapping
 
 _INVALID_ID = -1
 _TEXT = pa.large_string()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.config.rows import RowMapping
     from streamreasoner.io.formats.reading.document import Document
     from streamreasoner.io.formats.reading.format import UpdateRows
     from streamreasoner.io.formats.reading.messages import Messages
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.rows.mapped import Values
     from streamreasoner.io.formats.rows.tables import Numbered
     from streamreasoner.rdf.dictionary import Dictionary
-    from streamreasoner.row_mapping import RowMapping
 
 NO_ARGUMENTS = "()"
 """The record of a fact without arguments: of no cells, it would be an empty line."""

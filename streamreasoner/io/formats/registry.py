@@ -115,7 +115,7 @@ def graph_syntax(format_: Format) -> RdfFormat | None:
 
 
 def message_writer(format_: Format) -> Writer:
-    """How a format of `config_values.WRITTEN` writes messages."""
+    """How a format of `config.kinds.WRITTEN` writes messages."""
     return cast("Writer", import_module(format_.module).WRITER)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from kafka.consumer.fetcher import ConsumerRecord
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
 
 _POLL_MS = 200
 

@@ -27,7 +27,7 @@ from streamreasoner.io.kafka.access.roles import Role
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
 
 ANSWER_SECONDS = 10.0
 _DENIED = {

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka.admin import AdminClient
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
     from streamreasoner.io.kafka.access.rights import Right
 
 # Brokers know later than the controller what has become of a topic.

@@ -12,7 +12,7 @@ from streamreasoner.io.kafka.clients import librdkafka
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
     from streamreasoner.state.record import Offsets
 
 _ANSWER_SECONDS = 1.0

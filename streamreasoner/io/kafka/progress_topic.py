@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Message
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
 
 # Kafka ends a transaction after 15 minutes, unless `transaction.max.timeout.ms` is larger.
 _MAX_OPEN_SECONDS = 16 * 60

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Consumer, Message
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
     from streamreasoner.io.codec.encode import Header
     from streamreasoner.state.record import Offsets
 

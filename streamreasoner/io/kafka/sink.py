@@ -31,7 +31,7 @@ from streamreasoner.io.kafka.owners.claims import HEADER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
     from streamreasoner.io.codec.encode import Message, Outgoing
     from streamreasoner.io.kafka.owners.claims import Claim
     from streamreasoner.state.record import EpochRecord

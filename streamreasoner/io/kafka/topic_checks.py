@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
-from streamreasoner.config import topic_roles
+from streamreasoner.config.kafka import topic_roles
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.kafka.access.rights import (
     DESCRIBE,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka.admin import TopicDescription
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
 
     Answers = Mapping[str, Future[TopicDescription]]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from confluent_kafka import TopicCollection, Uuid
 
-from streamreasoner.config import topic_roles
+from streamreasoner.config.kafka import topic_roles
 from streamreasoner.errors import StateError
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS
 from streamreasoner.io.kafka.topic_checks import description
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka.admin import AdminClient, TopicDescription
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
 
     # Configuration key -> topic -> id.
     Record = dict[str, dict[str, str]]

@@ -29,7 +29,7 @@ from streamreasoner.io.kafka.clients import ANSWER_SECONDS, unreachable
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
     from streamreasoner.io.codec.encode import Message
 
 # Kafka refuses messages whose times are an hour ahead of its clock, unless the times are its own:

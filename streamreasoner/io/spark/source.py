@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
 
 MOST_POLLED = 500
 """Messages that a task takes from Kafka's client at a time, the client's own default.

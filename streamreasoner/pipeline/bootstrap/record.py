@@ -23,7 +23,7 @@ from streamreasoner.system import disk
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from streamreasoner.config import StateConfig
+    from streamreasoner.config.state import StateConfig
 
 _NAME = "bootstrap.json"
 

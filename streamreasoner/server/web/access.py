@@ -18,7 +18,7 @@ from streamreasoner.server.web.sending import OPEN
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from streamreasoner.config_server import ServerConfig
+    from streamreasoner.config.server import ServerConfig
 
 _ADDRESS = re.compile(r"[0-9.]+|\[[0-9a-fA-F:.]+\]")
 

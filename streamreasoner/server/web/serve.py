@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from streamreasoner.config_server import ServerConfig
+    from streamreasoner.config.server import ServerConfig
     from streamreasoner.server.pages import Upstream
     from streamreasoner.system.stopping import Stop
 

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from streamreasoner.cli.logs import configure_logging
-from streamreasoner.config import LogConfig
+from streamreasoner.config.process import LogConfig
 
 LEVELS = ("debug", "info", "warning", "error")
 MESSAGE = 'two\nlines, "quoted" and ünïcode'

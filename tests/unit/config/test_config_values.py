@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner import config_values
-from streamreasoner.config_values import one_of, seconds, show, whole
+from streamreasoner.config import kinds
+from streamreasoner.config.kinds import one_of, seconds, show, whole
 
 HERE = Path("/etc/reasoner")
 KINDS = {
-    config_values.TEXT: str,
-    config_values.PROGRAM: (str, Path),
-    config_values.PATH: Path,
-    config_values.LOCATION: str,
-    config_values.NAME: str,
-    config_values.TOPIC: str,
-    config_values.TOPICS: tuple,
-    config_values.SERVERS: str,
-    config_values.OPTIONS: dict,
-    config_values.SPARK_OPTIONS: dict,
+    kinds.TEXT: str,
+    kinds.PROGRAM: (str, Path),
+    kinds.PATH: Path,
+    kinds.LOCATION: str,
+    kinds.NAME: str,
+    kinds.TOPIC: str,
+    kinds.TOPICS: tuple,
+    kinds.SERVERS: str,
+    kinds.OPTIONS: dict,
+    kinds.SPARK_OPTIONS: dict,
     one_of("a", "b"): str,
     whole(0, 9): int,
     seconds(0, 9): float,
@@ -84,11 +84,11 @@ def test_options_are_the_same_in_a_file_and_in_the_environment(text):
     """Names of options have dots, which TOML reads as tables unless they are quoted."""
     table = tomllib.loads(text)
     inline = "{ a = 1 }" if text == "a = 1" else None
-    found = config_values.OPTIONS.read(table, HERE)
+    found = kinds.OPTIONS.read(table, HERE)
 
     assert all(isinstance(name, str) and not isinstance(each, dict) for name, each in found.items())
-    assert inline is None or config_values.OPTIONS.read(inline, HERE) == found
-    assert config_values.OPTIONS.read(found, HERE) == found
+    assert inline is None or kinds.OPTIONS.read(inline, HERE) == found
+    assert kinds.OPTIONS.read(found, HERE) == found
 
 
 @given(VALUES)

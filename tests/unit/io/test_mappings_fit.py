@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from streamreasoner.config.rows import MappedFact, RowMapping, argument
 from streamreasoner.errors import ConfigError
 from streamreasoner.io.formats.rows.fit import check_mappings
-from streamreasoner.row_mapping import MappedFact, RowMapping, argument
 
 IRI, TEXT = "<http://e/{id}>", '"{id}"@en'
 

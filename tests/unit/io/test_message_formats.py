@@ -26,11 +26,11 @@ from record_messages import (
     scalar,
 )
 
+from streamreasoner.config.rows import MappedFact, RowMapping, argument
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats.registry import MESSAGES, NQUADS, of_name
 from streamreasoner.io.formats.rejected import Reason
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.row_mapping import MappedFact, RowMapping, argument
 
 APPENDED = datetime(2026, 3, 1, tzinfo=UTC)
 ARITIES = {"quad": 4, "edge": 2}

@@ -18,7 +18,7 @@ from serving import ask, serving
 from starlette.responses import PlainTextResponse
 from stored_epochs import StoredReasoner
 
-from streamreasoner.config_files import Secret
+from streamreasoner.config.secrets import Secret
 from streamreasoner.server.http import CONNECTIONS as EXPORTED
 from streamreasoner.server.http import Exporter
 from streamreasoner.server.metrics import PrometheusObserver

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from serving import ask, serving
 
-from streamreasoner.config_files import Secret
+from streamreasoner.config.secrets import Secret
 from streamreasoner.server.web.routes.page import FOLDER
 
 ROOT = Path(__file__).parents[3]

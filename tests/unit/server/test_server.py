@@ -19,7 +19,7 @@ from serving import ask, configuration, events, serving
 from stored_epochs import BEGINNING, StoredReasoner
 from thorough import THOROUGH
 
-from streamreasoner.config_files import Secret
+from streamreasoner.config.secrets import Secret
 from streamreasoner.errors import ConfigError, EnvironmentSetupError
 from streamreasoner.query.facts import Fact
 from streamreasoner.server.listening import listen

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.config_values import KEY_BASE
+from streamreasoner.config.kinds import KEY_BASE
 from streamreasoner.io.formats.records.record import NO_SCHEMAS
 from streamreasoner.rdf.iris import is_absolute
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.config.rows import RowMapping
     from streamreasoner.io.formats.records.record import Schemas
-    from streamreasoner.row_mapping import RowMapping
 
 
 @dataclass(frozen=True, slots=True, eq=False)

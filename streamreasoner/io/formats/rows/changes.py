@@ -18,11 +18,11 @@ from streamreasoner.io.formats.rows.tables import unmapped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from streamreasoner.config.rows import RowMapping
     from streamreasoner.io.formats.reading.format import UpdateRows
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.rejected import Rejections
     from streamreasoner.io.formats.rows.mapped import Values
-    from streamreasoner.row_mapping import RowMapping
 
 _SIDES = {"c": ("after",), "r": ("after",), "u": ("before", "after"), "d": ("before",)}
 """What an event with an operation must have: create, read (a snapshot), update, delete."""

@@ -18,12 +18,12 @@ from streamreasoner.io.formats.rows.json_object import object_reader
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from streamreasoner.config.rows import RowMapping
     from streamreasoner.io.formats.reading.format import UpdateRows
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.rejected import Rejections
     from streamreasoner.io.formats.rows.mapped import Values
     from streamreasoner.rdf.dictionary import Dictionary
-    from streamreasoner.row_mapping import RowMapping
 
 _NULL = msgspec.Raw(b"null")
 

@@ -10,13 +10,13 @@ from streamreasoner.io.formats.rows.records import record_reader, reject_other_f
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from streamreasoner.config.rows import RowMapping
     from streamreasoner.io.formats.reading.format import UpdateRows
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.records.record import Record, Schemas
     from streamreasoner.io.formats.rejected import Rejections
     from streamreasoner.io.formats.rows.mapped import Values
     from streamreasoner.rdf.dictionary import Dictionary
-    from streamreasoner.row_mapping import RowMapping
 
 
 def read_messages(

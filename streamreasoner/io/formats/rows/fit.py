@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.config.rows import Column, Constant
 from streamreasoner.counts import counted
 from streamreasoner.errors import ConfigError
 from streamreasoner.lang.ast import ARITIES
 from streamreasoner.program.unknown import unknown_predicate
-from streamreasoner.row_mapping import Column, Constant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from streamreasoner.row_mapping import Argument, MappedFact, RowMapping
+    from streamreasoner.config.rows import Argument, MappedFact, RowMapping
 
 _IRI, _BLANK_NODE, _LITERAL = "<", "_", '"'
 _PARTS = {0: "subject", 1: "predicate", 3: "graph"}

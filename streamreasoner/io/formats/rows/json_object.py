@@ -11,8 +11,8 @@ from streamreasoner.io.formats.reading.json.objects import read_object
 from streamreasoner.io.formats.rows.mapped import values_of
 
 if TYPE_CHECKING:
+    from streamreasoner.config.rows import RowMapping
     from streamreasoner.io.formats.rows.mapped import Values
-    from streamreasoner.row_mapping import RowMapping
 
 _CACHED_MAPPINGS = 1 << 10
 

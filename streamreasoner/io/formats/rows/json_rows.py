@@ -17,6 +17,7 @@ from streamreasoner.io.formats.rows.tables import rows_of_topics
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from streamreasoner.config.rows import RowMapping
     from streamreasoner.io.formats.reading.format import UpdateRows
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.rejected import Rejections
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.rows.mapped import Values
     from streamreasoner.io.formats.rows.tables import Numbered
     from streamreasoner.rdf.dictionary import Dictionary
-    from streamreasoner.row_mapping import RowMapping
 
 _ROW = "Row"
 _WHITE_SPACE = b" \t\r\n"

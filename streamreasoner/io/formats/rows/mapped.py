@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, assert_never, cast
 
 import numpy as np
 
+from streamreasoner.config.rows import Column, Constant, Escape, Template
 from streamreasoner.io.formats.reading.format import UpdateRows
 from streamreasoner.io.formats.reading.timestamps import EventTimes
 from streamreasoner.io.formats.records.typed import Typed
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.rdf.terms import quoted, to_ntriples
-from streamreasoner.row_mapping import Column, Constant, Escape, Template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.config.rows import Argument, RowMapping
     from streamreasoner.io.formats.records.typed import Value
-    from streamreasoner.row_mapping import Argument, RowMapping
 
     Values: TypeAlias = tuple[Value, ...]
 

@@ -13,13 +13,13 @@ from streamreasoner.io.formats.rows.tables import rows_of_topics
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from streamreasoner.config.rows import RowMapping
     from streamreasoner.io.formats.reading.format import UpdateRows
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.records.record import Field, Record, Shape
     from streamreasoner.io.formats.rejected import Rejections
     from streamreasoner.io.formats.rows.mapped import Values
     from streamreasoner.io.formats.rows.tables import Numbered
-    from streamreasoner.row_mapping import RowMapping
 
 _WHOLE = (0,)
 

@@ -11,10 +11,10 @@ from streamreasoner.io.formats.rows.mapped import Rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from streamreasoner.config.rows import RowMapping
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.rejected import Rejections
     from streamreasoner.io.formats.rows.mapped import Values
-    from streamreasoner.row_mapping import RowMapping
 
     Numbered: TypeAlias = tuple[Iterable[Values], Iterable[int]]
 

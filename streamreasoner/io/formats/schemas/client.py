@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from streamreasoner.config_registry import RegistryConfig
+    from streamreasoner.config.registry import RegistryConfig
     from streamreasoner.io.formats.records.record import Record
     from streamreasoner.io.formats.schemas.schema import Schema, SchemaReader
 

@@ -10,7 +10,7 @@ from streamreasoner.system.extras import require
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from streamreasoner.config_registry import RegistryConfig
+    from streamreasoner.config.registry import RegistryConfig
     from streamreasoner.io.formats.schemas.client import Registry
 
 

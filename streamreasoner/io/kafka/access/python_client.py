@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streamreasoner.config_security import OAUTHBEARER
+from streamreasoner.config.security import OAUTHBEARER
 from streamreasoner.io.kafka.access.tokens import ClientCredentials
 
 if TYPE_CHECKING:
-    from streamreasoner.config import KafkaConfig
-    from streamreasoner.config_security import SecurityConfig
+    from streamreasoner.config.kafka import KafkaConfig
+    from streamreasoner.config.security import SecurityConfig
 
 _ANSWER_MILLISECONDS = 10_000
 _OPTIONS = {

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from streamreasoner.config import own_topics, topic_roles
+from streamreasoner.config.kafka import own_topics, topic_roles
 from streamreasoner.errors import BrokerError, ConfigError
 from streamreasoner.io.kafka.access.roles import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.config import Config, KafkaConfig
+    from streamreasoner.config import Config
+    from streamreasoner.config.kafka import KafkaConfig
 
 READ, WRITE, CREATE, DELETE, DESCRIBE = "Read", "Write", "Create", "Delete", "Describe"
 DESCRIBE_CONFIGS = "DescribeConfigs"

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.config_security import OAUTHBEARER
+from streamreasoner.config.security import OAUTHBEARER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamreasoner.config_files import PemFile, Secret
-    from streamreasoner.config_security import SecurityConfig
+    from streamreasoner.config.secrets import PemFile, Secret
+    from streamreasoner.config.security import SecurityConfig
 
 _PACKAGE = "org.apache.kafka.common.security"
 _MODULES = {

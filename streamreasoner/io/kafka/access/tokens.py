@@ -19,7 +19,7 @@ from kafka.net.sasl.oauth import AbstractTokenProvider
 from streamreasoner.errors import BrokerError
 
 if TYPE_CHECKING:
-    from streamreasoner.config_security import SecurityConfig
+    from streamreasoner.config.security import SecurityConfig
 
 _ANSWER_SECONDS = 10.0
 # Servers that do not say how long a token is valid give it for an hour; a minute is less than any.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kafka import KafkaConsumer, TopicPartition
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
 
     Found = tuple[int, int] | None
 

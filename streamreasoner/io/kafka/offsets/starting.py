@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka.admin import AdminClient
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
 
 Starts: TypeAlias = "dict[str, dict[str, int]]"
 Wanted: TypeAlias = "str | int | Starts"

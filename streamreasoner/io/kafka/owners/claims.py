@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Consumer, Message
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
     from streamreasoner.io.kafka.access.rights import Right
 
 HEADER = "application"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka.admin import AdminClient
 
-    from streamreasoner.config import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig
 
 # Kafka removes a process that was killed after this time; brokers allow no less than 6 s.
 _SESSION_SECONDS = 10.0

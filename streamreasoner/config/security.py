@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from streamreasoner import config_values as values
-from streamreasoner.config_files import (
+from streamreasoner.config import kinds as values
+from streamreasoner.config.kinds import KeyKind, key
+from streamreasoner.config.secrets import (
     CERTIFICATES,
     LINE,
     PRIVATE_KEY,
@@ -20,7 +21,6 @@ from streamreasoner.config_files import (
     PemFile,
     Secret,
 )
-from streamreasoner.config_values import KeyKind, key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from streamreasoner import config_values as values
-from streamreasoner.config_files import LINE, SECRET, SECRET_FILE, Secret
-from streamreasoner.config_security import LOOPBACK
-from streamreasoner.config_values import KeyKind, key
+from streamreasoner.config import kinds as values
+from streamreasoner.config.kinds import KeyKind, key
+from streamreasoner.config.secrets import LINE, SECRET, SECRET_FILE, Secret
+from streamreasoner.config.security import LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

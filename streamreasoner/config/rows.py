@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from streamreasoner.config_values import KeyKind, show
+from streamreasoner.config.kinds import KeyKind, show
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.terms import canonical, to_ntriples
 

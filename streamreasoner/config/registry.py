@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from streamreasoner import config_values as values
-from streamreasoner.config_files import CERTIFICATES, LINE, SECRET, SECRET_FILE, PemFile, Secret
-from streamreasoner.config_security import LOOPBACK, invalid_authorities
-from streamreasoner.config_values import KeyKind, key
+from streamreasoner.config import kinds as values
+from streamreasoner.config.kinds import KeyKind, key
+from streamreasoner.config.secrets import CERTIFICATES, LINE, SECRET, SECRET_FILE, PemFile, Secret
+from streamreasoner.config.security import LOOPBACK, invalid_authorities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

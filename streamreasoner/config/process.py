@@ -1,0 +1,119 @@
+"""Sections of the process: `[rules]`, `[time]`, `[pipeline]`, `[log]` and `[spark]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamreasoner.config import kinds as values
+from streamreasoner.config.kinds import key as _key
+
+_YEAR = 365 * 86_400_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulesConfig:
+    """`[rules]`: the program and its limits.
+
+    Attributes:
+        program: A ruleset's name, or the path of a rule file, relative to the configuration file.
+        control_topic: One-partition topic of changes of the program; default: the program is fixed.
+        recursion_limit: Iterations after which an epoch fails instead of running without end.
+        max_new_terms: Most new terms that the rules of an epoch may make; an epoch beyond it fails.
+        graphs: How the quads of named graphs count for rules about triples; default: as the program
+            says it.
+    """
+
+    program: str | Path = _key(values.PROGRAM)
+    control_topic: str | None = _key(values.TOPIC, None)
+    recursion_limit: int = _key(values.whole(1, 2**31 - 2), 100_000)
+    max_new_terms: int = _key(values.whole(1, 2**31 - 2), 10_000_000)
+    graphs: str | None = _key(values.one_of("default", "union", "each"), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeConfig:
+    """`[time]`: the frontier, the event time up to which facts expire; in milliseconds.
+
+    Attributes:
+        allowed_lateness: How far the frontier stays behind the greatest event time.
+        max_ahead: How far an event time may move the frontier beyond the time at which Kafka
+            appended the message, so that a wrong clock cannot expire everything.
+        idle_advance: After this long without input, a tick with the present time on
+            `rules.control_topic` moves the frontier; 0 means no ticks. With a granularity ticks are
+            messages of the idle partitions of the input.
+        granularity: Length of the slots of event time that are evaluated one by one; default: each
+            batch is an epoch.
+    """
+
+    allowed_lateness: int = _key(values.duration(0, _YEAR), 0)
+    max_ahead: int = _key(values.duration(0, _YEAR), 60_000)
+    idle_advance: int = _key(values.duration(0, _YEAR), 10_000)
+    granularity: int | None = _key(values.duration(1, _YEAR), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineConfig:
+    """`[pipeline]`: batches and their limits.
+
+    Attributes:
+        app_id: Names this pipeline in tables, progress topic and transactions; never change it.
+            Default: that of the state, else `streamreasoner-<output topic>`.
+        backend: Where the state is kept: `columnar` for the driver's memory, `spark` for Delta
+            tables that Spark joins, `auto` to choose by size. May change between starts.
+        max_state_bytes: Memory for the state before `auto` moves it to Spark; 0 for a share of this
+            process's limit.
+        max_offsets_per_trigger: Most messages in a batch.
+        target_batch_time: Seconds that a batch should take; the number of its messages follows.
+        max_batch_bytes: Bytes that a batch should have at most; 0 for a share of this process's
+            memory. Spark's JVM needs 32 times as much (spark.driver.memory in spark.options,
+            default 1g).
+        max_message_bytes: Longest message that is read; longer ones are rejected. Raise the limit
+            of the dead-letter topic with it.
+        max_term_bytes: Longest term, in N-Triples syntax, and longest control message that is read.
+            Raise the limit of the output topic with it: a fact joins several terms.
+        trigger_interval: Seconds from one batch's start to the next; 0 means as soon as possible.
+        batch_timeout: Seconds after which a batch counts as stuck and the process exits.
+        transaction_timeout: Seconds after which Kafka aborts an open transaction.
+    """
+
+    app_id: str = _key(values.NAME, "")
+    backend: str = _key(values.one_of("auto", "columnar", "spark"), "auto")
+    max_state_bytes: int = _key(values.whole(0, 1 << 50), 0)
+    max_offsets_per_trigger: int = _key(values.whole(1, 10_000_000), 200_000)
+    target_batch_time: float = _key(values.seconds(0.1, 3_600), 10.0)
+    max_batch_bytes: int = _key(values.whole(0, 1 << 40), 0)
+    max_message_bytes: int = _key(values.whole(1, 10_000_000), 900_000)
+    max_term_bytes: int = _key(values.whole(1, 10_000_000), 102_400)
+    trigger_interval: float = _key(values.seconds(0, 86_400), 0.0)
+    batch_timeout: float = _key(values.seconds(1, 86_400), 600.0)
+    transaction_timeout: float = _key(values.seconds(1, 900), 60.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogConfig:
+    """`[log]`: what is written to standard error.
+
+    Attributes:
+        level: `debug`, `info`, `warning` or `error`.
+        format: `text` for people, `json` for machines.
+    """
+
+    level: str = _key(values.one_of("debug", "info", "warning", "error"), "info")
+    format: str = _key(values.one_of("text", "json"), "text")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkConfig:
+    """`[spark]`: settings of Spark itself.
+
+    Attributes:
+        options: `spark.*` settings that override those chosen here.
+        state_directory: Where the backend `spark` keeps its state: a path, or a Hadoop URI
+            (`s3a://bucket/folder`); every executor must reach it. Default
+            `<state.directory>/spark`.
+    """
+
+    options: Mapping[str, str] = _key(values.SPARK_OPTIONS, {})
+    state_directory: str | None = _key(values.LOCATION, None)
