@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,9 @@ class KernelsHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the file of the kernels, but not to a package that is only linked to its source."""
         if self.target_name != "wheel" or version == "editable":
+            return
+        if find_spec("numba") is None:
+            self.app.display_warning("Without numba the wheel has no compiled kernels.")
             return
         done = subprocess.run(
             [sys.executable, "-c", _PROGRAM],
