@@ -134,7 +134,7 @@ def argument(text: object) -> Argument:
     if isinstance(text, bool | int | float):
         return Constant(to_ntriples(text))
     if not isinstance(text, str):
-        raise ValueError("it is neither text nor a number")  # noqa: TRY004 - as in config_values
+        raise ValueError("it is neither text nor a number")  # noqa: TRY004 - as in config.kinds
     if not text.startswith(("<", '"', "_:")):
         if not text.strip():
             raise ValueError("a column has a name")
