@@ -92,7 +92,7 @@ OF_A_STATE = [
     ["state", "--state", "kept"],
     ["diff", "0", "0", "--state", "kept"],
     ["history", "ancestor(<urn:a>, <urn:b>)", "--state", "kept"],
-    ["query", "people.rq", "--state", "kept/tables"],
+    ["query", "people.rq", "--state", "kept"],
     ["purge", "--older-than", "1d", "--state", "kept"],
 ]
 NEEDING = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP
-from streamreasoner.cli.options import GraphsOption, HeaderLine, ReadAs, reading
+from streamreasoner.cli.options import GraphsOption, HeaderLine, ReadAs, StateDirectory, reading
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
@@ -47,10 +47,7 @@ def query(
     ] = None,
     *,
     graphs: GraphsOption = None,
-    state: Annotated[
-        Path | None,
-        typer.Option(help="Ask the tables of this state; its pipeline may be running."),
-    ] = None,
+    state: StateDirectory = None,
     config: Annotated[Path | None, typer.Option(help="The configuration file (TOML).")] = None,
     at: Annotated[
         str | None, typer.Option(help=f"Of a state, the end of {MOMENT_HELP}; default: the last.")
@@ -83,7 +80,7 @@ def query(
     if rules is not None:
         answer, names = _of_files(text, file, how, load_program(rules, graphs), facts or [])
     else:
-        answer, names = _of_state(text, file, base or "", state or _tables(config), at)
+        answer, names = _of_state(text, file, base or "", _tables(state, config), at)
     _write(answer, names, form)
 
 
@@ -112,9 +109,11 @@ def _read(file: Path) -> str:
         raise DataError(f"{file}: {reason(error)}.") from None
 
 
-def _tables(config: Path | None) -> Path:
+def _tables(state: Path | None, config: Path | None) -> Path:
     from streamreasoner.config import load
 
+    if state is not None:
+        return state / "tables"
     assert config is not None  # noqa: S101 - one of the three is given
     return load(config).state.tables
 

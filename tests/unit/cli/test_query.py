@@ -76,7 +76,7 @@ def test_a_long_table_says_what_it_leaves_out(files):
 
 def test_a_state_is_asked_at_any_epoch(tmp_path):
     """The last epoch, or one before."""
-    with closing(StoredReasoner(tmp_path, RULES, closure=True)) as stored:
+    with closing(StoredReasoner(tmp_path / "tables", RULES, closure=True)) as stored:
         stored.run([("triple", (A, TO, B), 1)])
         stored.run([("triple", (A, TO, B), -1)])
     (tmp_path / "q.rq").write_text(SELECT)
