@@ -120,7 +120,7 @@ def test_a_load_that_fails_leaves_nothing(checked, load, limit):
         driver.apply([(*fact, -sign) for *fact, sign in load])
     again = Driver(checked)
     for each in (driver, again):
-        each.reasoner.session.engine._recursion_limit = Driver.recursion_limit  # noqa: SLF001
+        each.session.engine._recursion_limit = Driver.recursion_limit  # noqa: SLF001
         each.run([load])
 
     assert driver.trace() == again.trace() == evaluate(checked, total([load]))

@@ -70,6 +70,7 @@ def purge(
     remaining = 0
     try:
         with closing(state.lock()):
+            state.check()
             for line in _erase(state, term or (), fact or (), older_than):
                 remaining += line["line"] == "remains"
                 print(_text(line) if format_ is Lines.TEXT else json.dumps(line))
@@ -141,7 +142,8 @@ class _Stopped:
     Attributes:
         directory: Its directory.
         app_id: The owner of its tables.
-        lock: Locks it, once it may be erased.
+        lock: Locks it.
+        check: Refuses one that may not be erased now, once it is locked.
         batches: The last batch that Spark has committed, and the last one planned; None without.
         void: The mark that the Spark backend's state is void, if there may be one.
         folders: What is searched at the end.
@@ -152,6 +154,7 @@ class _Stopped:
     directory: Path
     app_id: str
     lock: Callable[[], StateLock]
+    check: Callable[[], None]
     batches: Callable[[], tuple[int, int] | None]
     void: Path | None
     folders: tuple[Path, ...]
@@ -166,11 +169,6 @@ def _of_a_pipeline(config: Config) -> _Stopped:
 
     state = config.state
 
-    def lock() -> StateLock:
-        held = StateLock(state.directory)
-        check_finished(state)
-        return held
-
     def batches() -> tuple[int, int]:
         checkpoint = Checkpoint.read(state.checkpoint_directory)
         return checkpoint.committed, checkpoint.planned
@@ -178,7 +176,8 @@ def _of_a_pipeline(config: Config) -> _Stopped:
     return _Stopped(
         state.directory,
         config.pipeline.app_id,
-        lock,
+        lambda: StateLock(state.directory),
+        lambda: check_finished(state),
         batches,
         state.spark_void,
         (state.directory, state.checkpoint_directory),
@@ -197,6 +196,7 @@ def _of_a_reasoner(directory: Path) -> _Stopped:
         directory,
         APP_ID,
         lambda: StateLock(directory, key=""),
+        lambda: None,
         lambda: None,
         None,
         (directory,),

@@ -139,7 +139,7 @@ def test_a_failure_that_no_message_causes_ends_the_process(tmp_path, monkeypatch
     """The slot fails without its messages too."""
     stream = Stream(tmp_path, EDGES, {BAG: [sent(0, B), clock(9)]})
     stream.read({BAG: 0})
-    engine = stream.process.reasoner.session.engine
+    engine = stream.process.session.engine
 
     def fail(*_, **__):
         raise MultiplicityOverflowError("edge", (A, B))
