@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from streamreasoner.backends.store import columnar
+from streamreasoner.backends.store import restored
 from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.engine.session import Session
 from streamreasoner.io.codec.decode import InputOptions
@@ -28,7 +28,6 @@ from streamreasoner.pipeline.slots.evaluator import SlotEvaluator
 from streamreasoner.pipeline.slots.waiting import Waiting
 from streamreasoner.pipeline.slots.watermarks import Watermarks
 from streamreasoner.plan.program_plan import InputSources
-from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state.in_effect import ProgramInEffect, stored_text
 from streamreasoner.state.tables import Tables
 
@@ -233,7 +232,7 @@ class Process:
             self.tables.waiting(point.before, marks.closed),
         )
         self.waiting, self.marks = waiting, marks
-        make = stream.store or in_memory
+        make = stream.store or restored
         self.session = Session(
             checked,
             make(self.tables, point.before),
@@ -297,20 +296,6 @@ class Process:
     def close(self):
         """Close the tables."""
         self.tables.close()
-
-
-def in_memory(tables, before):
-    """A store in memory, restored from tables."""
-    dictionary = Dictionary()
-    tables.restore_terms(dictionary)
-    empty = columnar(dictionary)
-
-    def backend(plan):
-        made = empty.backend(plan)
-        made.restore(tables.restore(before))
-        return made
-
-    return replace(empty, backend=backend)
 
 
 def cut(logs, weights):

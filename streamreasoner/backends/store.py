@@ -1,11 +1,22 @@
-"""A store in the memory of this process."""
+"""Stores in the memory of this process."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.engine.session import Store
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from streamreasoner.engine.ports import Backend
+    from streamreasoner.plan.program_plan import ProgramPlan
+    from streamreasoner.state import Tables
 
 
 def columnar(
@@ -19,3 +30,26 @@ def columnar(
     """
     terms = Dictionary() if dictionary is None else dictionary
     return Store(terms, lambda plan: kind(plan, terms, Values(terms)))
+
+
+def restored(tables: Tables, before: int, terms: Callable[[int], pa.Array] | None = None) -> Store:
+    """A store in the memory of this process, with what tables have.
+
+    Args:
+        tables: The tables of a state.
+        before: The epoch to stop before.
+        terms: Gives further terms from an id on, which they have had before; None: there are none.
+    """
+    dictionary = Dictionary()
+    # Before the program's constants, so that terms keep their ids.
+    tables.restore_terms(dictionary)
+    if terms is not None:
+        dictionary.encode(terms(len(dictionary)))
+    empty = columnar(dictionary)
+
+    def backend(plan: ProgramPlan) -> Backend:
+        made = empty.backend(plan)
+        made.restore(tables.restore(before))
+        return made
+
+    return Store(dictionary, backend)

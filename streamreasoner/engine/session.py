@@ -194,6 +194,16 @@ class Session:
             plan, facts = self._change_to(program)
             self.engine.rehearse(chain(facts, updates), plan, frontier, read=read)
 
+    def resume_before(self, epoch: int, frontier: int | None) -> None:
+        """Go on in a store that has the epochs before one.
+
+        Args:
+            epoch: The next epoch.
+            frontier: That of the epoch before it; None if there was none.
+        """
+        self.engine.restore((), epoch, NO_FRONTIER if frontier is None else frontier)
+        self.next_epoch = epoch
+
     def close(self) -> None:
         """Release what it has open; a session in memory has nothing open."""
 

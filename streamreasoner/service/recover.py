@@ -11,7 +11,7 @@ from streamreasoner.backends.choice import Limit
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
-from streamreasoner.backends.store import columnar
+from streamreasoner.backends.store import restored
 from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.engine.session import Session, Store
 from streamreasoner.errors import StateError
@@ -26,7 +26,6 @@ from streamreasoner.pipeline import recovery
 from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.slots.waiting import Waiting
 from streamreasoner.pipeline.slots.watermarks import Watermarks
-from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.service.options import sources
 from streamreasoner.state import TERMS, TRACE, Tables
 from streamreasoner.state.delta.retention import Retention
@@ -235,25 +234,14 @@ def restore(
         frontier = progress.watermarks.closed
     elif before > 0 and session.program.expiries:
         frontier = recovered.tables.record(before - 1).frontier
-    session.engine.restore((), before, NO_FRONTIER if frontier is None else frontier)
+    session.resume_before(before, frontier)
     _log.info("State restored; the next epoch is %d.", before)
     return session
 
 
 def in_memory(recovered: Recovered) -> Store:
     """A store in the memory of this process."""
-    tables, before = recovered.tables, recovered.point.before
-    dictionary = Dictionary()
-    # Before the program's constants, so that terms keep the ids of the tables.
-    tables.restore_terms(dictionary)
-    empty = columnar(dictionary)
-
-    def backend(plan: ProgramPlan) -> Backend:
-        restored = empty.backend(plan)
-        restored.restore(tables.restore(before))
-        return restored
-
-    return Store(dictionary, backend)
+    return restored(recovered.tables, recovered.point.before)
 
 
 def in_spark(config: Config, recovered: Recovered, running: RunningSession) -> Store:

@@ -57,6 +57,10 @@ class Entry:
     terms: pa.LargeStringArray
     updates: Sequence[Updates]
 
+    def terms_from(self, first: int) -> pa.LargeStringArray:
+        """The new terms from an id on."""
+        return self.terms[first - self.first :]
+
 
 def write(directory: Path, entry: Entry) -> None:
     """Write the journal of a state durably, in place of the one before.

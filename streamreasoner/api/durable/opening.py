@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.api.durable import journal
 from streamreasoner.api.durable.session import DurableSession
-from streamreasoner.backends.store import columnar
+from streamreasoner.backends.store import restored
 from streamreasoner.engine.epoch import DEFAULT_MAX_NEW_TERMS, DEFAULT_RECURSION_LIMIT
-from streamreasoner.engine.input.registers import NO_FRONTIER
-from streamreasoner.engine.session import Store
 from streamreasoner.errors import StateError
 from streamreasoner.program.checked import check_text
-from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state import PROGRAMS, Tables, check_version, programs
 from streamreasoner.state.delta import log
 from streamreasoner.state.in_effect import SOURCE, ProgramInEffect, same_program, stored_text
@@ -22,9 +19,6 @@ from streamreasoner.state.lock import StateLock
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from streamreasoner.api.durable.journal import Entry
-    from streamreasoner.engine.ports import Backend
-    from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.text import ProgramText
 
@@ -77,7 +71,7 @@ def open_session(
             interrupted = None
         session = DurableSession(
             in_effect.checked,
-            _store(tables, before, interrupted),
+            restored(tables, before, None if interrupted is None else interrupted.terms_from),
             recursion_limit=recursion_limit,
             max_new_terms=max_new_terms,
             known=in_effect.known,
@@ -87,8 +81,7 @@ def open_session(
         frontier = None
         if before > 0 and session.program.expiries:
             frontier = tables.record(before - 1).frontier
-        session.engine.restore((), before, NO_FRONTIER if frontier is None else frontier)
-        session.next_epoch = before
+        session.resume_before(before, frontier)
         if interrupted is not None:
             changed = interrupted.program
             session.resume(interrupted, None if changed is None else check_text(changed, SOURCE))
@@ -121,20 +114,3 @@ def _first_text(place: Path, program: CheckedProgram | None) -> ProgramText:
         f"There is no state in {place.parent}. Give the rules of a new one: "
         "Reasoner.open(directory, rules)."
     )
-
-
-def _store(tables: Tables, before: int, interrupted: Entry | None) -> Store:
-    """A store in memory with the epochs before one, and the terms of an interrupted one."""
-    dictionary = Dictionary()
-    # Before the program's constants, so that terms keep the ids that they have in the tables.
-    tables.restore_terms(dictionary)
-    if interrupted is not None:
-        dictionary.encode(interrupted.terms[len(dictionary) - interrupted.first :])
-    empty = columnar(dictionary)
-
-    def backend(plan: ProgramPlan) -> Backend:
-        restored = empty.backend(plan)
-        restored.restore(tables.restore(before))
-        return restored
-
-    return Store(dictionary, backend)
