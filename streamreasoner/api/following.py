@@ -140,9 +140,8 @@ class FollowedFiles:
 
     def _read(self, file: Path) -> dict[str, _Counted]:
         """The facts of a file, by predicate."""
-        now = time.time_ns() // 1_000_000
         parts: dict[str, list[NDArray[np.int32]]] = {}
-        for each in updates_of_file(self._session, file, self._how, ts=now):
+        for each in updates_of_file(self._session, file, self._how):
             if (each.multiplicity < 0).any():
                 raise DataError(
                     f"{file}: is a patch, which is not a set of facts to follow. Apply it to a "

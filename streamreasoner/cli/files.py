@@ -28,7 +28,6 @@ def load_files(session: Session, paths: Iterable[Path], how: Reading) -> None:
 
     paths = tuple(paths)
     tell_skipped(paths, how)
-
     blocks = (block for path in paths for block in updates_of_file(session, path, how))
     session.load(blocks, report=False)
     tell_imported(session)

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.cli.operation.moments import MOMENT_HELP
-from streamreasoner.cli.options import GraphsOption, HeaderLine, ReadAs, StateDirectory, reading
+from streamreasoner.cli.operation.moments import MOMENT_HELP, tables_of
+from streamreasoner.cli.options import (
+    CONFIG_FILE,
+    GraphsOption,
+    HeaderLine,
+    ReadAs,
+    StateDirectory,
+    reading,
+)
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
@@ -80,7 +87,9 @@ def query(
     if rules is not None:
         answer, names = _of_files(text, file, how, load_program(rules, graphs), facts or [])
     else:
-        answer, names = _of_state(text, file, base or "", _tables(state, config), at)
+        answer, names = _of_state(
+            text, file, base or "", tables_of(config or CONFIG_FILE, state), at
+        )
     _write(answer, names, form)
 
 
@@ -107,15 +116,6 @@ def _read(file: Path) -> str:
         return read_file(file)
     except (OSError, ValueError) as error:
         raise DataError(f"{file}: {reason(error)}.") from None
-
-
-def _tables(state: Path | None, config: Path | None) -> Path:
-    from streamreasoner.config import load
-
-    if state is not None:
-        return state / "tables"
-    assert config is not None  # noqa: S101 - one of the three is given
-    return load(config).state.tables
 
 
 def _of_files(

@@ -30,21 +30,28 @@ Format = Annotated[
 MOMENT_HELP = "an epoch, or a time such as 2026-01-31T12:00:00Z: the last epoch that was not later"
 
 
-def open_past(config: Path, state: Path | None) -> PastFacts:
-    """The facts of a state, which another process may be writing.
+def tables_of(config: Path, state: Path | None) -> Path:
+    """The directory of the tables of a state.
 
     Args:
         config: The configuration file of its pipeline.
         state: Its directory, in place of a configuration.
+    """
+    from streamreasoner.config import load
+
+    return load(config).state.tables if state is None else state / "tables"
+
+
+def open_past(config: Path, state: Path | None) -> PastFacts:
+    """The facts of a state, which another process may be writing; see `tables_of`.
 
     Raises:
         StateError: There is no state, or it is damaged.
     """
-    from streamreasoner.config import load
     from streamreasoner.query.past import PastFacts
     from streamreasoner.state.past.epochs import Past
 
-    return PastFacts(Past(load(config).state.tables if state is None else state / "tables"))
+    return PastFacts(Past(tables_of(config, state)))
 
 
 def epoch_of(past: Past, moment: str | None) -> int:

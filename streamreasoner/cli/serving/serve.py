@@ -125,8 +125,8 @@ def serve(
         if state is None:
             state = stack.enter_context(_followed(str(rules), facts or [], how, graphs))
         tables = state / "tables"
-        served = Served(tables, None if at is None else epoch_of(Past(tables), at))
-        Past(tables)  # whether there is a state, before the address is taken
+        past = Past(tables)  # refused, if there is no state, before the address is taken
+        served = Served(tables, None if at is None else epoch_of(past, at))
         place = stack.enter_context(listen(server))
         print(f"Answering questions at {address(server, place)}.", file=sys.stderr)
         Server(server, served, stop).run([place])
