@@ -60,6 +60,11 @@ def topic_roles(kafka: KafkaConfig, control_topic: str | None) -> Iterator[tuple
         yield control_topic, "rules.control_topic"
 
 
+def read_topics(kafka: KafkaConfig, control_topic: str | None) -> tuple[str, ...]:
+    """The topics that a pipeline reads."""
+    return (*kafka.input_topics, *(() if control_topic is None else (control_topic,)))
+
+
 def own_topics(kafka: KafkaConfig, control_topic: str | None) -> dict[str, str]:
     """The topics that exist for the pipeline, without its input, with their keys."""
     roles = topic_roles(kafka, control_topic)

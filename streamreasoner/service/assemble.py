@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.choice import BackendKind
+from streamreasoner.config.kafka import read_topics
 from streamreasoner.io.kafka.access import security
 from streamreasoner.io.kafka.reread import reread
 from streamreasoner.io.spark.query import Query
@@ -146,7 +147,7 @@ def pipeline(
             watch.metrics.health.ready(is_ready=True)
             stack.callback(watch.metrics.health.ready, is_ready=False)
         stop.running(partial(_end, query, outage))
-        _log.info("Reading %s.", ", ".join(_read_topics(config)))
+        _log.info("Reading %s.", ", ".join(read_topics(config.kafka, config.rules.control_topic)))
         yield Pipeline(restored.session, query, runner, monitor)
 
 
@@ -201,10 +202,3 @@ def _end(query: Query, outage: Outage) -> None:
     """End a query after the current batch, or soon if Kafka is away."""
     query.stop()
     outage.end_process()
-
-
-def _read_topics(config: Config) -> Iterator[str]:
-    """Those that the query reads."""
-    yield from config.kafka.input_topics
-    if config.rules.control_topic is not None:
-        yield config.rules.control_topic

@@ -23,6 +23,7 @@ def reset(config: ConfigFile = CONFIG_FILE, *, yes: Yes = False) -> None:
 
     from streamreasoner.cli.confirm import confirm
     from streamreasoner.config import load
+    from streamreasoner.config.kafka import read_topics
     from streamreasoner.io.kafka import deletion
     from streamreasoner.io.kafka.owners.presence import check_ended
     from streamreasoner.state.lock import StateLock
@@ -51,9 +52,5 @@ def reset(config: ConfigFile = CONFIG_FILE, *, yes: Yes = False) -> None:
     print(
         "The next start evaluates the program of the configuration, and reads from the "
         f"{kafka.starting_offsets} offsets (kafka.starting_offsets) of "
-        f"{', '.join((*kafka.input_topics, *_control(loaded.rules.control_topic)))}."
+        f"{', '.join(read_topics(kafka, loaded.rules.control_topic))}."
     )
-
-
-def _control(topic: str | None) -> tuple[str, ...]:
-    return () if topic is None else (topic,)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.config.kafka import read_topics
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -51,7 +53,7 @@ def read_stream(
         control_topic: Topic of control messages, None if there is none.
         max_offsets_per_trigger: Most messages in a batch, until the limit is changed.
     """
-    topics = [*kafka.input_topics, *([control_topic] if control_topic else ())]
+    topics = read_topics(kafka, control_topic)
     client = {**_CLIENT, **security, **kafka.options, **kafka.consumer_options}
     reader = (
         spark.readStream.format("kafka")

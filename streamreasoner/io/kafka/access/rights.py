@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from streamreasoner.config.kafka import own_topics, topic_roles
+from streamreasoner.config.kafka import own_topics, read_topics, topic_roles
 from streamreasoner.errors import BrokerError, ConfigError
 from streamreasoner.io.kafka.access.roles import Role
 
@@ -82,7 +82,7 @@ def on_transactions(app_id: str) -> Right:
 
 def of_pipeline(kafka: KafkaConfig, control_topic: str | None) -> Iterator[Right]:
     """The rights of a pipeline on its topics."""
-    for topic in (*kafka.input_topics, *([control_topic] if control_topic else ())):
+    for topic in read_topics(kafka, control_topic):
         yield on_topic(READ, topic)
     for topic in (kafka.output_topic, kafka.violations_topic):
         yield on_topic(READ, topic)

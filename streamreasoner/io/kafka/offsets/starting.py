@@ -13,6 +13,7 @@ import msgspec
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
+from streamreasoner.config.kafka import read_topics
 from streamreasoner.errors import DataError
 from streamreasoner.io.kafka.access.rights import READ, on_topic
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS, refused_right, unreachable
@@ -76,7 +77,7 @@ def resolve(kafka: KafkaConfig, control_topic: str | None, wanted: Wanted) -> St
         DataError: Offsets are missing, of partitions that do not exist, or without messages.
         BrokerError: Kafka does not answer or refuses.
     """
-    topics = [*kafka.input_topics, *([control_topic] if control_topic else ())]
+    topics = read_topics(kafka, control_topic)
     admin = admin_client(kafka)
     found = _Listing(kafka, admin, topics)
     first, last = found.list(OffsetSpec.earliest()), found.list(OffsetSpec.latest())  # type: ignore[no-untyped-call]
