@@ -22,7 +22,7 @@ THOROUGH_TESTS := tests/examples tests/faults tests/fuzz tests/laws $(wildcard t
 	tests/integration/test_spark_backend.py tests/integration/test_spark_cluster.py \
 	tests/integration/test_kafka_errors.py tests/integration/test_spark_rules_change.py tests/programs tests/unit/backends \
 	tests/integration/test_bootstrap.py tests/integration/test_snapshot.py \
-	tests/integration/test_storage_crash.py tests/unit/state/test_past_damage.py \
+	tests/integration/test_storage_crash.py tests/unit/history/test_past_damage.py \
 	tests/unit/state/test_storage_damage.py tests/unit/state/test_storage_maintain.py
 
 # Those of the project's tools, and those that need a peer of a version of its own, run with the locked versions only.

@@ -40,8 +40,8 @@ from benchmarks.pipeline import (
     pipeline,
     produce_files,
 )
+from streamreasoner.history.replica import Replica
 from streamreasoner.io.kafka.broker import Broker
-from streamreasoner.query.replica import Replica
 from streamreasoner.system.memory import keep_freed_memory
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.backends.store import columnar
+from streamreasoner.facts import decode_facts
 from streamreasoner.io.codec.encode import decode_changes
 from streamreasoner.program import check_text
-from streamreasoner.query.facts import decode_facts
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state import Tables
 from streamreasoner.state.in_effect import stored_text

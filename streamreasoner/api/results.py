@@ -22,8 +22,8 @@ from streamreasoner.api.updates import Update, Violation
 from streamreasoner.counts import counted
 from streamreasoner.engine.updates import Changes, TraceRows
 from streamreasoner.errors import DataError
+from streamreasoner.facts import decode_rows
 from streamreasoner.program.unknown import unknown_text
-from streamreasoner.query.facts import decode_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

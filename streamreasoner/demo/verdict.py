@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from streamreasoner.backends.store import columnar
 from streamreasoner.demo.ontology import sentence
 from streamreasoner.engine.session import Session
+from streamreasoner.facts import Fact, decode_facts
 from streamreasoner.io.codec.decode import NO_LIMITS, Codec
 from streamreasoner.io.codec.to_lines import messages_table
 from streamreasoner.io.spark.offsets import parts
-from streamreasoner.query.facts import Fact, decode_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -5,6 +5,6 @@ from __future__ import annotations
 from streamreasoner.explain.explanation import Explanation, explain
 from streamreasoner.explain.fact import read_fact
 from streamreasoner.explain.proof import Limits
-from streamreasoner.query.facts import Fact
+from streamreasoner.facts import Fact
 
 __all__ = ["Explanation", "Fact", "Limits", "explain", "read_fact"]

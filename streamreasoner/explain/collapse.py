@@ -22,8 +22,8 @@ from streamreasoner.explain.proof import (
     Proved,
 )
 from streamreasoner.explain.render.prefixed import is_left_out
+from streamreasoner.facts import Fact
 from streamreasoner.lang.ast import Atom, Negation
-from streamreasoner.query.facts import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -21,9 +21,9 @@ from streamreasoner.engine.ports import LAST_ITERATION
 from streamreasoner.explain.ground import computed, conditions, premises
 from streamreasoner.explain.matches import matches
 from streamreasoner.explain.proof import Absent, Satisfied
+from streamreasoner.facts import Fact
 from streamreasoner.lang.ast import Aggregate, Atom
 from streamreasoner.lang.normal_form import operand
-from streamreasoner.query.facts import Fact
 from streamreasoner.values.numbers import number
 from streamreasoner.values.sums import CHOOSING, results
 

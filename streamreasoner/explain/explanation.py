@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.explain.proof import Absence, Limits
     from streamreasoner.explain.store import FactSource, Row
+    from streamreasoner.facts import Fact, Terms
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.query.facts import Fact, Terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from streamreasoner.query import syntax
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from streamreasoner.facts import Fact
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.query.facts import Fact
 
 
 def read_fact(

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from streamreasoner.explain.proof import Absent, Satisfied
+from streamreasoner.facts import Fact
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import is_bound
 from streamreasoner.plan.expressions import application
-from streamreasoner.query.facts import Fact
 from streamreasoner.values.formula import compute
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from streamreasoner.explain.store import FactIndex, Row
+    from streamreasoner.facts import Fact
     from streamreasoner.lang.ast import Rule
     from streamreasoner.plan.algebra import Delta, Scan
     from streamreasoner.plan.operands import Comparison, Computation, Pattern, Test
     from streamreasoner.plan.program_plan import DeltaPlan
-    from streamreasoner.query.facts import Fact
 
     Source: TypeAlias = Callable[[str, Mapping[int, str], frozenset[int]], Sequence[Row]]
     """Facts for the positive atoms: predicate, known terms, positions of the atom's constants."""

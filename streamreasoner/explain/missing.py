@@ -19,12 +19,12 @@ from streamreasoner.explain.ground import (
 )
 from streamreasoner.explain.matches import CACHED_RULES, SelectLeaves
 from streamreasoner.explain.proof import Absence, Attempt, Failure, FailureKind, Satisfied
+from streamreasoner.facts import Fact
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import is_bound
 from streamreasoner.lang.normal_form import operand
 from streamreasoner.plan.algebra import Equation
 from streamreasoner.plan.lower.demand import demand
-from streamreasoner.query.facts import Fact
 from streamreasoner.values.builtins import TESTS, test
 
 if TYPE_CHECKING:

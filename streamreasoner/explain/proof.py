@@ -10,8 +10,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from streamreasoner.facts import Fact
     from streamreasoner.lang.ast import Aggregate, Atom, Expression, Literal, Rule, Span
-    from streamreasoner.query.facts import Fact
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from streamreasoner.explain.proof import Limits
     from streamreasoner.explain.rule_groups import Rules
     from streamreasoner.explain.store import FactIndex, Row
-    from streamreasoner.query.facts import Fact
+    from streamreasoner.facts import Fact
 
 
 class ProofSearch:

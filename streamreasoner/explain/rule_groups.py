@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.explain.ground import fact_of
 from streamreasoner.explain.proof import Competition
+from streamreasoner.facts import Fact
 from streamreasoner.lang.normal_form import is_lattice
 from streamreasoner.plan.lower.aggregation import lattice, reducing_positions
 from streamreasoner.plan.lower.demand import goal
 from streamreasoner.plan.terms import matched
-from streamreasoner.query.facts import Fact
 from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:

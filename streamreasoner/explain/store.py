@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.query.facts import Terms
+    from streamreasoner.facts import Terms
 
 
 _MAX_SCANS = 8

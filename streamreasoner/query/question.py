@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from streamreasoner.errors import ProgramError
+from streamreasoner.facts import FactPattern
 from streamreasoner.lang.ast import (
     NOWHERE,
     Atom,
@@ -26,7 +27,6 @@ from streamreasoner.lang.ast import (
 from streamreasoner.lang.binding import bindings, bound_by_atoms
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.program.checked import check_all
-from streamreasoner.query.facts import FactPattern
 from streamreasoner.query.syntax import (
     SOURCE,
     error_of,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.counts import counted
 from streamreasoner.errors import ProgramError
+from streamreasoner.facts import Fact, FactPattern
 from streamreasoner.lang.ast import ARITIES, Constant, Prefix, Span, Variable, Wildcard
 from streamreasoner.lang.diagnostic import Diagnostic, refuse, render
 from streamreasoner.lang.parser import read
@@ -19,7 +20,6 @@ from streamreasoner.lang.printer import print_directive
 from streamreasoner.lang.statements import blank, is_open, is_terminated
 from streamreasoner.program.checked import CHECKS
 from streamreasoner.program.unknown import unknown_predicate
-from streamreasoner.query.facts import Fact, FactPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -16,9 +16,9 @@ import pyarrow as pa
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.engine.epoch import Engine
 from streamreasoner.engine.updates import Updates
+from streamreasoner.facts import FactPattern, decode_rows, in_order, matching
 from streamreasoner.lang.ast import NOWHERE, Atom, Constant, Variable, Wildcard, walk
 from streamreasoner.plan.lower.lowering import lower
-from streamreasoner.query.facts import FactPattern, decode_rows, in_order, matching
 from streamreasoner.query.question import ANSWER
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values

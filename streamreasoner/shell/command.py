@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from streamreasoner.errors import StreamReasonerError
 
 if TYPE_CHECKING:
+    from streamreasoner.facts import Fact, FactPattern
     from streamreasoner.lang.ast import Prefix
-    from streamreasoner.query.facts import Fact, FactPattern
     from streamreasoner.query.question import Question
 
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.api.results import Diff
-    from streamreasoner.query.facts import Fact
+    from streamreasoner.facts import Fact
     from streamreasoner.shell.command import Command
 
 _Result = TypeVar("_Result")

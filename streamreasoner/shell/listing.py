@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.counts import counted
+from streamreasoner.facts import decode_facts, in_order, matching, sort_key
 from streamreasoner.lang.ast import TRIPLE, Atom, walk
 from streamreasoner.lang.printer import print_rule
-from streamreasoner.query.facts import decode_facts, in_order, matching, sort_key
 from streamreasoner.shell.answers import answers
 from streamreasoner.shell.output import Line, Tone
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.facts import Fact, FactPattern
     from streamreasoner.lang.ast import Rule
-    from streamreasoner.query.facts import Fact, FactPattern
     from streamreasoner.query.question import Question
     from streamreasoner.shell.output import FactPrinter
 

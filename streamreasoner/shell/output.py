@@ -14,9 +14,9 @@ from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.api.shown import signed_counts
 from streamreasoner.counts import counted
 from streamreasoner.errors import ProgramError, StreamReasonerError
+from streamreasoner.facts import Fact, sort_key
 from streamreasoner.lang.ast import NOWHERE, Atom, Constant
 from streamreasoner.lang.printer import print_expression, print_literal
-from streamreasoner.query.facts import Fact, sort_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

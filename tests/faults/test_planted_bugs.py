@@ -51,7 +51,7 @@ BUGS = {
         "state/delta/log.py",
         "    if not actions or not known:",
         "    if not known:",
-        "tests/unit/state/test_past_damage.py",
+        "tests/unit/history/test_past_damage.py",
     ),
     "an error of a write is swallowed": Bug(
         "state/delta/table.py",

@@ -34,10 +34,10 @@ from streamreasoner.errors import (
     StateError,
     StreamReasonerError,
 )
+from streamreasoner.history.epochs import Past
 from streamreasoner.service.assemble import pipeline
 from streamreasoner.service.supervise import run
 from streamreasoner.state.lock import StateLock
-from streamreasoner.state.past.epochs import Past
 from streamreasoner.system.stopping import Stop
 
 pytestmark = MARKS

@@ -11,7 +11,7 @@ import pyarrow as pa
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.results import Rows
 from streamreasoner.api.typed import typed
-from streamreasoner.query.facts import decode_rows
+from streamreasoner.facts import decode_rows
 from streamreasoner.query.sparql import formats
 from streamreasoner.query.sparql.answers import Solutions
 from streamreasoner.query.sparql.terms import UNBOUND

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.session import Session
     from streamreasoner.engine.turn import Turn
-    from streamreasoner.query.facts import Terms
+    from streamreasoner.facts import Terms
     from streamreasoner.query.sparql.facts import FactsOfEpoch
 
 

@@ -16,9 +16,9 @@ from rdflib.collection import Collection
 from streamreasoner.api.nodes import to_node
 from streamreasoner.api.validation.results import ValidationResult, validation_results
 from streamreasoner.errors import ProgramError
+from streamreasoner.facts import decode_rows, in_order
 from streamreasoner.lang.ast import Constant
 from streamreasoner.program.sources import SHAPES
-from streamreasoner.query.facts import decode_rows, in_order
 from streamreasoner.shapes.compile import compile_shapes
 from streamreasoner.shapes.paths import path_text
 from streamreasoner.sparql.algebra import Alternative, Inverse, Negated, Repeat, Sequence

@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from streamreasoner.errors import DataError
+from streamreasoner.facts import in_order
 from streamreasoner.io.formats.csv import NO_ARGUMENTS
 from streamreasoner.io.formats.registry import NQUADS, graph_syntax, message_writer
 from streamreasoner.io.formats.writing.graphs import write_graph
 from streamreasoner.io.formats.writing.writer import is_rdf
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
-from streamreasoner.query.facts import in_order
 from streamreasoner.rdf.texts import scalar
 
 if TYPE_CHECKING:

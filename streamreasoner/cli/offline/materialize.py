@@ -159,7 +159,7 @@ def _progress(console: Console) -> Progress:
 
 
 def _print(session: Session, predicates: list[str], paths: list[Path]) -> None:
-    from streamreasoner.query.facts import decode_facts, in_order
+    from streamreasoner.facts import decode_facts, in_order
     from streamreasoner.shell.output import FactPrinter
 
     printer = FactPrinter(_prefixes(session.program, paths))

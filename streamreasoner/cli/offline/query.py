@@ -143,10 +143,10 @@ def _of_state(
     """The answer, and the prefixes of the program in effect."""
     from streamreasoner.cli.operation.moments import epoch_of
     from streamreasoner.explain.fact import prefixes
-    from streamreasoner.query.replica import Replica
+    from streamreasoner.history.epochs import Past
+    from streamreasoner.history.replica import Replica
     from streamreasoner.query.sparql.evaluate import evaluate
     from streamreasoner.query.sparql.facts import facts_of_snapshot
-    from streamreasoner.state.past.epochs import Past
 
     epoch = None if at is None else epoch_of(Past(tables), at)
     with Replica.open(tables, epoch).snapshot() as snapshot:

@@ -20,7 +20,7 @@ def print_violations(session: Session) -> int:
     Returns:
         The number.
     """
-    from streamreasoner.query.facts import decode_facts, in_order
+    from streamreasoner.facts import decode_facts, in_order
 
     count = violated = 0
     for name, constraint in session.program.constraints.items():

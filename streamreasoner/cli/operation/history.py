@@ -11,8 +11,8 @@ from streamreasoner.cli.operation.moments import Format, Lines
 from streamreasoner.cli.options import CONFIG_FILE, ConfigFile, StateDirectory
 
 if TYPE_CHECKING:
-    from streamreasoner.query.past import Event, History
-    from streamreasoner.state.past.epochs import Past
+    from streamreasoner.history.epochs import Past
+    from streamreasoner.history.past_facts import Event, History
 
 
 def history(

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from streamreasoner.query.past import PastFacts
-    from streamreasoner.state.past.epochs import Past
+    from streamreasoner.history.epochs import Past
+    from streamreasoner.history.past_facts import PastFacts
 
 
 class Lines(Enum):
@@ -48,8 +48,8 @@ def open_past(config: Path, state: Path | None) -> PastFacts:
     Raises:
         StateError: There is no state, or it is damaged.
     """
-    from streamreasoner.query.past import PastFacts
-    from streamreasoner.state.past.epochs import Past
+    from streamreasoner.history.epochs import Past
+    from streamreasoner.history.past_facts import PastFacts
 
     return PastFacts(Past(tables_of(config, state)))
 

@@ -29,8 +29,8 @@ def rebuild(
     from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.pipeline.bootstrap.record import check_finished
     from streamreasoner.state.lock import StateLock
+    from streamreasoner.state.maintenance.waiting import check_none_waits
     from streamreasoner.state.migrate import adopt_format
-    from streamreasoner.state.past.waiting import check_none_waits
 
     state = load(config).state
     with closing(StateLock(state.directory)):

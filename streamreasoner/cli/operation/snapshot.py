@@ -22,8 +22,8 @@ from streamreasoner.errors import ConfigError, DataError, StateError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from streamreasoner.history.past_facts import PastFacts
     from streamreasoner.io.formats.reading.format import Format
-    from streamreasoner.query.past import PastFacts
 
 _BLOCK = 1 << 18
 
@@ -60,10 +60,10 @@ def snapshot(
 
     from streamreasoner.cli.operation.moments import epoch_of
     from streamreasoner.config import load
+    from streamreasoner.history.epochs import Past
+    from streamreasoner.history.past_facts import PastFacts
     from streamreasoner.io.formats.registry import of_name
     from streamreasoner.io.kafka.offsets.positions import after, last_published
-    from streamreasoner.query.past import PastFacts
-    from streamreasoner.state.past.epochs import Past
 
     loaded = load(config)
     kafka, app_id = loaded.kafka, loaded.pipeline.app_id

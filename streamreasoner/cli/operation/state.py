@@ -37,9 +37,9 @@ def state(
     from streamreasoner.cli.operation.moments import epoch_of, open_past
     from streamreasoner.explain.fact import prefixes
     from streamreasoner.explain.render.prefixed import ExplanationPrinter
+    from streamreasoner.facts import FactPattern
     from streamreasoner.io.formats.json import write_fact
     from streamreasoner.lang.ast import Prefix
-    from streamreasoner.query.facts import FactPattern
     from streamreasoner.query.syntax import Scope, read_pattern
 
     facts = open_past(config, state_directory)

@@ -85,9 +85,9 @@ def serve(
     from streamreasoner.config.secrets import SECRET_FILE
     from streamreasoner.config.server import ServerConfig, contradictions
     from streamreasoner.errors import ConfigError, DataError
+    from streamreasoner.history.epochs import Past
     from streamreasoner.server.listening import address, listen
     from streamreasoner.server.web.serve import Served, Server
-    from streamreasoner.state.past.epochs import Past
     from streamreasoner.system.stopping import on_signals
 
     configure_logging(LogConfig(level="info", format="text"))

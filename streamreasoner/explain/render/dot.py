@@ -14,7 +14,7 @@ from streamreasoner.explain.proof import (
     Proved,
     Satisfied,
 )
-from streamreasoner.query.facts import Fact
+from streamreasoner.facts import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.explain.ground import atom_of
 from streamreasoner.explain.proof import Absent, Satisfied
+from streamreasoner.facts import Fact
 from streamreasoner.lang import ast
 from streamreasoner.lang.printer import print_expression, print_literal, print_rule
-from streamreasoner.query.facts import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.explain.proof import Absence, Attempt, Failure, Proof, ProofStep
     from streamreasoner.explain.render.prefixed import ExplanationPrinter
+    from streamreasoner.facts import Fact
     from streamreasoner.lang.ast import Rule
-    from streamreasoner.query.facts import Fact
 
 
 @dataclass(frozen=True, slots=True)

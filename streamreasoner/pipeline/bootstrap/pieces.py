@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.query.facts import Terms
+    from streamreasoner.facts import Terms
     from streamreasoner.rdf.dictionary import TermDictionary
 
 _SCHEMA = pa.schema([("args", pa.list_(pa.int32())), ("diff", pa.int64())])

@@ -13,13 +13,13 @@ import numpy as np
 
 from streamreasoner.api.updates import check_asserted, check_predicate
 from streamreasoner.errors import DataError, StateError
+from streamreasoner.history.epochs import Past
+from streamreasoner.history.past_facts import PastFacts
 from streamreasoner.io.files.documents import Reading, expanded, load
 from streamreasoner.pipeline.bootstrap.pieces import Block
 from streamreasoner.pipeline.bootstrap.record import Source
 from streamreasoner.plan.lower.lowering import lower
-from streamreasoner.query.past import PastFacts
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.state.past.epochs import Past
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

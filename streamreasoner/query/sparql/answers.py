@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from streamreasoner.query.facts import decode_rows
+from streamreasoner.facts import decode_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

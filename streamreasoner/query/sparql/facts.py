@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from streamreasoner.query.facts import Terms
-    from streamreasoner.query.replica import Snapshot
+    from streamreasoner.facts import Terms
+    from streamreasoner.history.replica import Snapshot
 
 _TRIPLE_COLUMNS = ("s", "p", "o")
 _QUAD_COLUMNS = (*_TRIPLE_COLUMNS, "g")

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape, quoteattr
 
 from streamreasoner.errors import QueryError
+from streamreasoner.facts import decode_rows
 from streamreasoner.lang.constants import bare
-from streamreasoner.query.facts import decode_rows
 from streamreasoner.rdf.terms import parse
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from streamreasoner.query.facts import Terms
+    from streamreasoner.facts import Terms
 
 UNBOUND = -1
 """The id of a variable that has no value."""

@@ -13,7 +13,7 @@ from streamreasoner.server.web.errors import HttpError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamreasoner.query.replica import Snapshot
+    from streamreasoner.history.replica import Snapshot
 
 EPOCH: Final = "Streamreasoner-Epoch"
 """The header that names the epoch of an answer."""

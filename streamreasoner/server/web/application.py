@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from streamreasoner.config.server import ServerConfig
-    from streamreasoner.query.replica import Snapshot
+    from streamreasoner.history.replica import Snapshot
     from streamreasoner.server.pages import Upstream
     from streamreasoner.server.web.following import FollowedReplica
 

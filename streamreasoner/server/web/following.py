@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import anyio.to_thread
 
 from streamreasoner.errors import LimitError, StateError, StateFullError
-from streamreasoner.query.replica import Replica
+from streamreasoner.history.replica import Replica
 from streamreasoner.server.web.errors import HttpError
 from streamreasoner.system.memory import physical_memory, return_freed_memory
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from streamreasoner.query.replica import Snapshot
+    from streamreasoner.history.replica import Snapshot
 
     T = TypeVar("T")
 

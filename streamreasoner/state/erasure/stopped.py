@@ -17,7 +17,7 @@ from streamreasoner.state import commit, programs, restore, schemas
 from streamreasoner.state.delta import log, table
 from streamreasoner.state.delta.held import HeldTable
 from streamreasoner.state.delta.table import Identity, Table
-from streamreasoner.state.past.waiting import check_none_waits
+from streamreasoner.state.maintenance.waiting import check_none_waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

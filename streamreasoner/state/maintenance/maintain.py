@@ -24,8 +24,8 @@ import pyarrow as pa
 from streamreasoner.errors import StateError
 from streamreasoner.state import consolidate, rows, schemas
 from streamreasoner.state.delta import datafile
+from streamreasoner.state.maintenance.exactness import exact_from
 from streamreasoner.state.maintenance.prune import prune, prune_closed
-from streamreasoner.state.past.exactness import exact_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,7 +16,7 @@ from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
 from streamreasoner.cli.offline import closure
 from streamreasoner.cli.offline.closure import GENERALIZED, write_closure
-from streamreasoner.query.facts import decode_facts
+from streamreasoner.facts import decode_facts
 
 RULES = "@input p/1, on/0 .\n[?x, ?y, ?z] :- t(?x, ?y, ?z) .\n"
 TERMS = st.sampled_from((*DOMAIN, '"a,b"', '"say \\"x\\"\\n"', '""', '" "'))

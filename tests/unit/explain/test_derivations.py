@@ -12,7 +12,7 @@ from streamreasoner.explain.proof import Limits, Proved
 from streamreasoner.explain.prove import ProofSearch
 from streamreasoner.explain.rule_groups import Rules
 from streamreasoner.explain.store import FactIndex
-from streamreasoner.query.facts import Fact
+from streamreasoner.facts import Fact
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z) ."
 

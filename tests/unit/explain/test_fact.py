@@ -6,8 +6,8 @@ import pytest
 
 from streamreasoner.errors import DataError, ProgramError
 from streamreasoner.explain.fact import read_fact
+from streamreasoner.facts import Fact
 from streamreasoner.program import check_text
-from streamreasoner.query.facts import Fact
 
 PROGRAM = check_text(
     "@prefix ex: <http://example.org/> .\n@prefix : <http://example.org/#> .\n"

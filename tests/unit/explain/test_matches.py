@@ -9,7 +9,7 @@ from streamreasoner import Reasoner, Update
 from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.explain.matches import matches
 from streamreasoner.explain.store import FactIndex
-from streamreasoner.query.facts import Fact
+from streamreasoner.facts import Fact
 
 
 def started(rules, *facts):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from streamreasoner.explain.rule_groups import Rules
+from streamreasoner.facts import Fact
 from streamreasoner.program import check_text
-from streamreasoner.query.facts import Fact
 
 ONE, TWO = (f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>' for number in (1, 2))
 

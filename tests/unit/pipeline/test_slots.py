@@ -10,6 +10,7 @@ from slot_builders import START, Process, Sent, Stream
 from storage_builders import commit_one, open_tables
 
 from streamreasoner.errors import MultiplicityOverflowError, StateError
+from streamreasoner.history.epochs import Past
 from streamreasoner.pipeline.recovery import check_granularity
 from streamreasoner.pipeline.slots.idle import KEY, IdlePartitions, tick
 from streamreasoner.program import check_text
@@ -19,8 +20,7 @@ from streamreasoner.state.erasure.request import Request, used_ids
 from streamreasoner.state.erasure.steps import erase
 from streamreasoner.state.erasure.stopped import StoppedState
 from streamreasoner.state.maintenance.prune import prune_closed
-from streamreasoner.state.past.epochs import Past
-from streamreasoner.state.past.waiting import check_none_waits
+from streamreasoner.state.maintenance.waiting import check_none_waits
 
 COUNT = check_text(
     "@input edge/2 .\nn(?y) :- edge(_, ?y) .\nn(?m) :- n(?k), ?k < 200, ?m = ?k + 1 ."

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamreasoner.facts import Fact, FactPattern, decode_facts, in_order, matching, sort_key
 from streamreasoner.lang.ast import NOWHERE, Constant, Variable, Wildcard
-from streamreasoner.query.facts import Fact, FactPattern, decode_facts, in_order, matching, sort_key
 from streamreasoner.rdf.dictionary import Dictionary
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -21,7 +21,7 @@ from thorough import THOROUGH
 
 from streamreasoner.config.secrets import Secret
 from streamreasoner.errors import ConfigError, EnvironmentSetupError
-from streamreasoner.query.facts import Fact
+from streamreasoner.facts import Fact
 from streamreasoner.server.listening import listen
 from streamreasoner.server.web import following
 from streamreasoner.server.web.negotiation import preferred
@@ -376,7 +376,8 @@ def test_a_question_that_takes_too_long_is_refused(tmp_path, monkeypatch):
             assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         big = "WITH RECURSIVE t(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
         monkeypatch.setattr(
-            "streamreasoner.query.replica.snapshot.Snapshot.count", lambda self, _: self.query(big)
+            "streamreasoner.history.replica.snapshot.Snapshot.count",
+            lambda self, _: self.query(big),
         )
         slow = ask(port, "/facts")
         assert slow.status == 503

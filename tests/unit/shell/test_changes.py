@@ -14,7 +14,7 @@ from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
 from streamreasoner.engine.epoch import EpochResult
 from streamreasoner.engine.updates import Changes
-from streamreasoner.query.facts import Fact
+from streamreasoner.facts import Fact
 from streamreasoner.shell.output import FactPrinter, changes, totals
 
 RULES = "b(?x, ?y) :- a(?x, ?y) .\nb(?x, ?z) :- b(?x, ?y), a(?y, ?z) .\n"

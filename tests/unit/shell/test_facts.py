@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamreasoner.query.facts import Fact
+from streamreasoner.facts import Fact
 from streamreasoner.shell.output import FactPrinter
 
 RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"

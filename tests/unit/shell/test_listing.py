@@ -9,9 +9,9 @@ from thorough import THOROUGH
 
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
+from streamreasoner.facts import FactPattern
 from streamreasoner.lang.ast import Variable
 from streamreasoner.lang.parser import parse
-from streamreasoner.query.facts import FactPattern
 from streamreasoner.shell.listing import Queries
 from streamreasoner.shell.output import FactPrinter
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from streamreasoner.errors import ProgramError
+from streamreasoner.facts import Fact, FactPattern
 from streamreasoner.lang.ast import NOWHERE, Base, Constant, Prefix, Variable
-from streamreasoner.query.facts import Fact, FactPattern
 from streamreasoner.query.syntax import Scope
 from streamreasoner.shell.command import (
     AddRules,

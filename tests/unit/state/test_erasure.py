@@ -17,14 +17,14 @@ from stored_epochs import APP, BEGINNING, StoredReasoner
 from thorough import THOROUGH
 
 from streamreasoner.errors import StateError
-from streamreasoner.query.facts import FactPattern, decode_facts
-from streamreasoner.query.past import PastFacts
-from streamreasoner.query.replica import Replica
+from streamreasoner.facts import FactPattern, decode_facts
+from streamreasoner.history.epochs import Past
+from streamreasoner.history.past_facts import PastFacts
+from streamreasoner.history.replica import Replica
 from streamreasoner.state.erasure.request import BESIDE, Request, StoredFact, trails, used_ids
 from streamreasoner.state.erasure.search import occurrences
 from streamreasoner.state.erasure.steps import PLACEHOLDER, erase
 from streamreasoner.state.erasure.stopped import StoppedState
-from streamreasoner.state.past.epochs import Past
 
 ROOT = Path(__file__).parents[3]
 EX = "<http://example.org/{}>".format

@@ -12,11 +12,11 @@ from storage_builders import NOW, PROGRAM, changes, commit_one, open_tables, rec
 from thorough import THOROUGH
 
 from streamreasoner import config
+from streamreasoner.history.epochs import Past
 from streamreasoner.state.delta import log, snapshot
 from streamreasoner.state.delta.retention import Retention
 from streamreasoner.state.maintenance import maintain
 from streamreasoner.state.maintenance.prune import prune
-from streamreasoner.state.past.epochs import Past
 
 
 def stored_epochs(directory):

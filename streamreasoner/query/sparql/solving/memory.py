@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.errors import LimitError
-from streamreasoner.query.facts import ranks
+from streamreasoner.facts import ranks
 from streamreasoner.query.sparql.solving.relation import RANK, Relation
 from streamreasoner.query.sparql.solving.rows import Rows
 from streamreasoner.query.sparql.terms import UNBOUND

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from streamreasoner.history.epochs import Past
     from streamreasoner.server.web.following import FollowedReplica
-    from streamreasoner.state.past.epochs import Past
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from streamreasoner.query.replica import Snapshot
+    from streamreasoner.history.replica import Snapshot
 
 FORMATS: Final = {
     "text": "text/plain",

@@ -16,12 +16,12 @@ import pyarrow as pa
 
 from streamreasoner.explain.fact import prefixes
 from streamreasoner.explain.render.prefixed import ExplanationPrinter
+from streamreasoner.facts import Fact, FactPattern, decode_rows
 from streamreasoner.io.codec.from_files import check_said
 from streamreasoner.io.formats.csv import NO_ARGUMENTS
 from streamreasoner.io.formats.registry import message_writer, of_name
 from streamreasoner.lang.ast import Prefix
 from streamreasoner.program.unknown import unknown_text
-from streamreasoner.query.facts import Fact, FactPattern, decode_rows
 from streamreasoner.query.syntax import Scope, read_pattern
 from streamreasoner.server.web.answers import JSON, answer, json_answer, known, whole
 from streamreasoner.server.web.errors import TEXT, HttpError
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from streamreasoner.history.replica import Snapshot
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.query.replica import Snapshot
 
 FORMATS: Final = {
     "json": JSON,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from streamreasoner.query.replica import Snapshot
+    from streamreasoner.history.replica import Snapshot
 
 ROWS: Final = 1_000_000
 """Rows of an answer at most."""

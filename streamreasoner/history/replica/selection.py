@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from streamreasoner.engine.ports import LAST_ITERATION, Selection
-from streamreasoner.query.facts import ranks
+from streamreasoner.facts import ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
+    from streamreasoner.facts import Terms
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import Lattice, ProgramPlan
-    from streamreasoner.query.facts import Terms
 
 
 class Trace(NamedTuple):

@@ -6,7 +6,7 @@ snapshots. The pipeline's process is not involved.
 
 from __future__ import annotations
 
-from streamreasoner.query.replica.replica import Replica
-from streamreasoner.query.replica.snapshot import Snapshot
+from streamreasoner.history.replica.replica import Replica
+from streamreasoner.history.replica.snapshot import Snapshot
 
 __all__ = ["Replica", "Snapshot"]

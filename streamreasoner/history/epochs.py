@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 
 from streamreasoner.engine.updates import TraceRows
 from streamreasoner.errors import StateError
+from streamreasoner.history.stored_terms import StoredTerms
 from streamreasoner.state import commit, programs, restore, schemas
 from streamreasoner.state.delta import log
 from streamreasoner.state.delta.held import HeldTable
-from streamreasoner.state.past.exactness import exact_from
-from streamreasoner.state.past.stored_terms import StoredTerms
+from streamreasoner.state.maintenance.exactness import exact_from
 from streamreasoner.state.version import StateVersion
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.errors import StateFullError
-from streamreasoner.query.presence import winners
+from streamreasoner.history.presence import winners
 from streamreasoner.state.consolidate import consolidate
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.engine.updates import TraceRows
+    from streamreasoner.history.replica.terms import ReplicaTerms
     from streamreasoner.plan.program_plan import Lattice
     from streamreasoner.program.text import ProgramText
-    from streamreasoner.query.replica.terms import ReplicaTerms
 
 LEAST_ROWS_TO_SUM: Final = 1 << 16
 """Rows that are appended to a trace, at least, before equal ones are summed."""

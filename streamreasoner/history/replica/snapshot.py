@@ -14,10 +14,10 @@ import numpy as np
 
 from streamreasoner.engine.ports import LAST_ITERATION, Selection
 from streamreasoner.errors import LimitError
+from streamreasoner.history.programs import in_effect
+from streamreasoner.history.replica.selection import Trace, selection
+from streamreasoner.history.replica.store import arrow, columns, rows_of
 from streamreasoner.lang.ast import Constant, Variable
-from streamreasoner.query.programs import in_effect
-from streamreasoner.query.replica.selection import Trace, selection
-from streamreasoner.query.replica.store import arrow, columns, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from streamreasoner.query.facts import FactPattern
-    from streamreasoner.query.programs import InEffect
-    from streamreasoner.query.replica.store import FactStore
-    from streamreasoner.query.replica.terms import ReplicaTerms
+    from streamreasoner.facts import FactPattern
+    from streamreasoner.history.programs import InEffect
+    from streamreasoner.history.replica.store import FactStore
+    from streamreasoner.history.replica.terms import ReplicaTerms
 
 
 class Snapshot:

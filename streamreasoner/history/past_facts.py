@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.query.facts import Fact, FactPattern, decode_facts, in_order, matching
-from streamreasoner.query.presence import candidates, present, winners
-from streamreasoner.query.programs import in_effect
+from streamreasoner.facts import Fact, FactPattern, decode_facts, in_order, matching
+from streamreasoner.history.presence import candidates, present, winners
+from streamreasoner.history.programs import in_effect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.facts import Terms
+    from streamreasoner.history.epochs import Past
+    from streamreasoner.history.programs import InEffect
+    from streamreasoner.history.stored_terms import StoredTerms
     from streamreasoner.plan.program_plan import Lattice
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.query.facts import Terms
-    from streamreasoner.query.programs import InEffect
-    from streamreasoner.state.past.epochs import Past
-    from streamreasoner.state.past.stored_terms import StoredTerms
 
 
 @dataclass(frozen=True, slots=True)

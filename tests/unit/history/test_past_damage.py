@@ -13,9 +13,9 @@ from stored_epochs import StoredReasoner
 from thorough import THOROUGH
 
 from streamreasoner.errors import StateError
-from streamreasoner.query.facts import Fact, FactPattern
-from streamreasoner.query.past import PastFacts
-from streamreasoner.state.past.epochs import Past
+from streamreasoner.facts import Fact, FactPattern
+from streamreasoner.history.epochs import Past
+from streamreasoner.history.past_facts import PastFacts
 
 PLACES = 40 if THOROUGH else 2
 RULES = """

@@ -15,13 +15,13 @@ from thorough import THOROUGH
 
 from streamreasoner.engine.updates import TRACE_EPOCHS
 from streamreasoner.errors import StateError
+from streamreasoner.facts import Fact, FactPattern
+from streamreasoner.history.epochs import Past
+from streamreasoner.history.past_facts import PastFacts
 from streamreasoner.lang.ast import NOWHERE, Constant, Variable
-from streamreasoner.query.facts import Fact, FactPattern
-from streamreasoner.query.past import PastFacts
 from streamreasoner.state.delta import snapshot
 from streamreasoner.state.delta.retention import NONE
-from streamreasoner.state.past.epochs import Past
-from streamreasoner.state.past.exactness import exact_from
+from streamreasoner.state.maintenance.exactness import exact_from
 
 
 @settings(max_examples=200 if THOROUGH else 8)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.query.programs import in_effect
-from streamreasoner.query.replica.snapshot import Snapshot
-from streamreasoner.query.replica.store import FactStore, Shape
-from streamreasoner.query.replica.terms import ReplicaTerms
-from streamreasoner.state.past.epochs import Past
+from streamreasoner.history.epochs import Past
+from streamreasoner.history.programs import in_effect
+from streamreasoner.history.replica.snapshot import Snapshot
+from streamreasoner.history.replica.store import FactStore, Shape
+from streamreasoner.history.replica.terms import ReplicaTerms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

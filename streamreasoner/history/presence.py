@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.query.facts import ranks
+from streamreasoner.facts import ranks
 from streamreasoner.state.consolidate import consolidate
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.facts import Terms
     from streamreasoner.plan.program_plan import Lattice
-    from streamreasoner.query.facts import Terms
 
 
 def present(

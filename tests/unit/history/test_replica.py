@@ -15,9 +15,9 @@ from stored_epochs import BEGINNING, StoredReasoner
 from thorough import THOROUGH
 
 from streamreasoner.errors import StateError
+from streamreasoner.facts import FactPattern, decode_facts
+from streamreasoner.history.replica import Replica, store
 from streamreasoner.lang.ast import NOWHERE, Constant, Variable
-from streamreasoner.query.facts import FactPattern, decode_facts
-from streamreasoner.query.replica import Replica, store
 
 EPOCHS = st.lists(
     st.tuples(UPDATES, st.sampled_from([None, None, LATTICES, PLAIN]), st.booleans()), max_size=6

@@ -1,0 +1,1 @@
+"""A state's epochs, read alongside a running pipeline. Invariant: reading changes no file."""
