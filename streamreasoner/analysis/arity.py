@@ -12,8 +12,9 @@ from streamreasoner.lang.ast import (
     TRIPLE,
     Atom,
     Declaration,
+    Message,
     declared,
-    messages,
+    directives,
     walk,
 )
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
@@ -79,7 +80,7 @@ def _uses(programs: Sequence[Program]) -> Iterator[tuple[str, int, Span]]:
         if arity is not None:
             yield signature.predicate, arity, signature.span
     atoms = [expiry.pattern for expiry in expiries(programs)]
-    atoms += (message.atom for message in messages(programs))
+    atoms += (message.atom for message in directives(programs, Message))
     for atom in atoms:
         yield atom.predicate, atom.arity, atom.span
     for rule in (rule for program in programs for rule in program.rules):

@@ -25,7 +25,10 @@ def beyond_limits(program: ast.Program) -> Iterator[Diagnostic]:
                     yield _wide(signature.predicate, signature.span)
         elif isinstance(directive, ast.Expires) and directive.pattern.arity > limits.ARGUMENTS:
             yield _wide(directive.pattern.predicate, directive.pattern.span)
-        elif isinstance(directive, ast.Message) and directive.atom.arity > limits.ARGUMENTS:
+        elif (
+            isinstance(directive, ast.Message | ast.Columns)
+            and directive.atom.arity > limits.ARGUMENTS
+        ):
             yield _wide(directive.atom.predicate, directive.atom.span)
     for rule in program.rules:
         # Everything counted takes at least one character.

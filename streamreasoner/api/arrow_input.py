@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.api.tables import MULTIPLICITY, argument_names
+from streamreasoner.api.tables import MULTIPLICITY
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError, TermError
 from streamreasoner.io.formats.columns.statements import check_roles, not_a_term, texts_of
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.lang.ast import QUAD, TRIPLE
+from streamreasoner.program.columns import positional
 from streamreasoner.rdf.terms import to_ntriples
 
 if TYPE_CHECKING:
@@ -32,23 +33,26 @@ _VALUES = (
 )
 
 
-def updates_of(table: object, predicate: str, arity: int, dictionary: TermDictionary) -> Updates:
+def updates_of(
+    table: object, predicate: str, columns: tuple[str, ...], dictionary: TermDictionary
+) -> Updates:
     """The updates of a table; see `Reasoner.apply_arrow`.
 
     Args:
         table: A table, or whatever hands one over through Arrow's C stream interface.
         predicate: The predicate of its facts.
-        arity: How many arguments it has.
+        columns: The columns of its arguments; those by position do, too.
         dictionary: Encodes the terms.
 
     Raises:
         DataError: A column is missing, unknown or of another type, or a row is not a valid fact.
     """
     rows = _table(table)
-    names = argument_names(predicate, arity)
+    by_position = positional(predicate, len(columns))
+    names = by_position if set(by_position) <= set(rows.column_names) else columns
     _check_columns(rows, predicate, names)
     local = dictionary.local
-    args = np.empty((len(rows), arity), np.int32)
+    args = np.empty((len(rows), len(names)), np.int32)
     for position, name in enumerate(names):
         texts = _terms(rows.column(name), f"The column {name}")
         args[:, position] = local.encode_validated(texts)

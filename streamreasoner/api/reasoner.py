@@ -247,7 +247,8 @@ class Reasoner:
         Args:
             table: A `pyarrow.Table`, or whatever hands one over (polars, pandas, DuckDB). Its
                 columns are those that `Facts.to_arrow` has: `s`, `p` and `o` of triples, and `g` of
-                quads; else `a0`, `a1`, and so on. Texts are terms in N-Triples syntax; numbers,
+                quads; else those of `@columns`, or the variables of its first rule. Or they are
+                `a0`, `a1`, and so on, by position. Texts are terms in N-Triples syntax; numbers,
                 booleans, dates and timestamps are literals. It may have the column `multiplicity`
                 of integers, which are 1 otherwise, and `ts` of event times, as milliseconds since
                 1970 or timestamps with a time zone.
@@ -271,12 +272,13 @@ class Reasoner:
             DataError: As of `apply_arrow`; nothing has changed.
             EngineError: The epoch failed and was rolled back.
         """
-        updates, arities = [], self.program.arities
+        updates = []
         for predicate, table in tables.items():
             check_predicate(predicate, None, self.program)
             check_asserted(predicate, self.program.constraints, "")
             dictionary = self.session.dictionary
-            updates.append(updates_of(table, predicate, arities[predicate], dictionary))
+            columns = self.program.columns(predicate)
+            updates.append(updates_of(table, predicate, columns, dictionary))
         return self._apply(updates)
 
     @in_turn
@@ -404,7 +406,8 @@ class Reasoner:
         In a set, facts with the terms 1, 1.0 and true would be one: Python's values are equal.
         """
         check_predicate(predicate, None, self.program)
-        return Facts(predicate, self.session.evaluated.facts(predicate), self.session.dictionary)
+        facts = self.session.evaluated.facts(predicate)
+        return Facts(self.program.columns(predicate), facts, self.session.dictionary)
 
     @in_turn
     def size(self, *, hidden: bool = False) -> Size:
@@ -454,7 +457,8 @@ class Reasoner:
     def trace(self, predicate: str = TRIPLE) -> Trace:
         """Every (arguments, iteration, multiplicity) of a predicate, in any order."""
         check_predicate(predicate, None, self.program)
-        return Trace(self.session.evaluated.trace(predicate), self.session.dictionary)
+        trace = self.session.evaluated.trace(predicate)
+        return Trace(self.program.columns(predicate), trace, self.session.dictionary)
 
     @in_turn
     def explain(
@@ -643,6 +647,7 @@ class Reasoner:
             result.iterations,
             None if result.frontier == NO_FRONTIER else result.frontier,
             self.session.arities,
+            self.program,
             frozenset(name for program in programs for name in program.visible),
             tuple(result.closure),
             tuple(result.derived),

@@ -23,6 +23,7 @@ from streamreasoner.counts import counted
 from streamreasoner.engine.updates import Changes, TraceRows
 from streamreasoner.errors import DataError
 from streamreasoner.facts import decode_rows
+from streamreasoner.program.columns import column_names
 from streamreasoner.program.unknown import unknown_text
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.api.nodes import PythonTerm
+    from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.constraints import Constraint
     from streamreasoner.rdf.dictionary import TermDictionary
 
@@ -106,13 +108,15 @@ class Facts(Rows["tuple[PythonTerm, ...]"]):
     """The facts of a predicate: a sequence of tuples of Python terms, in any order.
 
     Args:
-        predicate: The predicate.
+        columns: The columns of the arguments.
         args: Term ids, int32 of shape (n, arity).
         dictionary: Has the terms.
     """
 
-    def __init__(self, predicate: str, args: NDArray[np.int32], dictionary: TermDictionary) -> None:
-        self._predicate = predicate
+    def __init__(
+        self, columns: tuple[str, ...], args: NDArray[np.int32], dictionary: TermDictionary
+    ) -> None:
+        self._columns = columns
         self._args = args
         self._dictionary = dictionary
 
@@ -120,16 +124,16 @@ class Facts(Rows["tuple[PythonTerm, ...]"]):
         return len(self._args)
 
     def to_arrow(self, *, types: bool = False) -> pa.Table:
-        """As an Arrow table, with the columns that `api.tables` names.
+        """As an Arrow table, with the columns that `program.columns` names.
 
         Args:
             types: Whether columns of terms of one kind have values, see `api.typed`.
         """
-        table = tables.facts_table(self._predicate, self._args, self._dictionary)
+        table = tables.facts_table(self._columns, self._args, self._dictionary)
         return typed(table, table.column_names) if types else table
 
     def _first(self, count: int) -> Facts:
-        return Facts(self._predicate, self._args[:count], self._dictionary)
+        return Facts(self._columns, self._args[:count], self._dictionary)
 
     def _decoded(self) -> list[tuple[PythonTerm, ...]]:
         return decode_rows(self._args, self._dictionary, from_ntriples)
@@ -139,11 +143,15 @@ class Trace(Rows["tuple[tuple[PythonTerm, ...], int, int]"]):
     """A trace: a sequence of (arguments, iteration, multiplicity), in any order.
 
     Args:
+        columns: The columns of the arguments.
         rows: The rows of one predicate.
         dictionary: Has the terms.
     """
 
-    def __init__(self, rows: TraceRows, dictionary: TermDictionary) -> None:
+    def __init__(
+        self, columns: tuple[str, ...], rows: TraceRows, dictionary: TermDictionary
+    ) -> None:
+        self._columns = columns
         self._trace = rows
         self._dictionary = dictionary
 
@@ -151,14 +159,14 @@ class Trace(Rows["tuple[tuple[PythonTerm, ...], int, int]"]):
         return len(self._trace.args)
 
     def to_arrow(self, *, types: bool = False) -> pa.Table:
-        """As an Arrow table: the columns that `api.tables` names, `iteration`, `multiplicity`.
+        """As an Arrow table: the columns that `program.columns` names, `iteration`, `multiplicity`.
 
         Args:
             types: Whether columns of terms of one kind have values, see `api.typed`.
         """
         rows = self._trace
         others = {ITERATION: rows.iteration, MULTIPLICITY: rows.multiplicity}
-        table = tables.facts_table(rows.predicate, rows.args, self._dictionary, **others)
+        table = tables.facts_table(self._columns, rows.args, self._dictionary, **others)
         return typed(table, table.column_names[: rows.args.shape[1]]) if types else table
 
     def _first(self, count: int) -> Trace:
@@ -166,7 +174,7 @@ class Trace(Rows["tuple[tuple[PythonTerm, ...], int, int]"]):
         first = TraceRows(
             rows.predicate, rows.args[:count], rows.iteration[:count], rows.multiplicity[:count]
         )
-        return Trace(first, self._dictionary)
+        return Trace(self._columns, first, self._dictionary)
 
     def _decoded(self) -> list[tuple[tuple[PythonTerm, ...], int, int]]:
         rows = self._trace
@@ -213,6 +221,7 @@ class Diff:
     iterations: int
     frontier: int | None
     _arities: Mapping[str, int] = field(repr=False)
+    _program: CheckedProgram = field(repr=False)
     _visible: frozenset[str] = field(repr=False)
     _closure: tuple[Changes, ...] = field(repr=False)
     _derived: tuple[Changes, ...] = field(repr=False)
@@ -260,7 +269,7 @@ class Diff:
 
         Args:
             predicate: If given, only its facts, hidden or not, with a column for each argument; see
-                `api.tables`.
+                `program.columns`.
                 Otherwise those of all predicates, with the columns `predicate` and `args`, a list.
                 `multiplicity` is +1 or -1 (int8).
             types: Whether columns of terms of one kind have values, see `api.typed`. Terms in a
@@ -278,7 +287,8 @@ class Diff:
         none = np.empty((0, self._arities[predicate]), np.int32)
         args = np.concatenate([none, *(changes.args for changes in found)])
         signs = np.concatenate([np.empty(0, np.int8), *(each.multiplicity for each in found)])
-        table = tables.facts_table(predicate, args, self._dictionary, **{MULTIPLICITY: signs})
+        names = column_names(self._program.programs, predicate, args.shape[1])
+        table = tables.facts_table(names, args, self._dictionary, **{MULTIPLICITY: signs})
         return typed(table, table.column_names[: args.shape[1]]) if types else table
 
     def to_pandas(self, predicate: str | None = None, *, types: bool = False) -> Any:

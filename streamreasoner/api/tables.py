@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.io.formats.columns.statements import GRAPH, REQUIRED
-from streamreasoner.lang.ast import QUAD, TRIPLE
 from streamreasoner.system.extras import require
 
 if TYPE_CHECKING:
@@ -26,28 +24,18 @@ if TYPE_CHECKING:
     from streamreasoner.engine.updates import Changes
     from streamreasoner.rdf.dictionary import TermDictionary
 
-_STATEMENTS = {TRIPLE: REQUIRED, QUAD: (*REQUIRED, GRAPH)}
-_ROWS = "rows"
+_ROWS = " rows"
 PREDICATE, ARGUMENTS, MULTIPLICITY, ITERATION = "predicate", "args", "multiplicity", "iteration"
 """Columns besides those of terms."""
 
 
-def argument_names(predicate: str, arity: int) -> tuple[str, ...]:
-    """The columns of the arguments: those of triples and quads are `s`, `p`, `o` and `g`.
-
-    Those of any other predicate are `a0`, `a1`, and so on, as in the table `trace`.
-    """
-    # Not by `state.schemas`: a reasoner without a stored state does not import what reads one.
-    return _STATEMENTS.get(predicate, tuple(f"a{position}" for position in range(arity)))
-
-
 def facts_table(
-    predicate: str, args: NDArray[np.int32], dictionary: TermDictionary, **others: object
+    names: Sequence[str], args: NDArray[np.int32], dictionary: TermDictionary, **others: object
 ) -> pa.Table:
     """A row for each fact.
 
     Args:
-        predicate: Their predicate.
+        names: The columns of their arguments.
         args: Term ids of shape (n, arity).
         dictionary: Has the terms.
         others: Further columns: arrays of shape (n,).
@@ -55,7 +43,7 @@ def facts_table(
     terms, places = _terms(dictionary, args)
     columns = {
         name: pa.DictionaryArray.from_arrays(np.ascontiguousarray(places[:, position]), terms)
-        for position, name in enumerate(argument_names(predicate, args.shape[1]))
+        for position, name in enumerate(names)
     }
     # Without a column of its own, a table would lose the number of its rows.
     rows = pa.table({**columns, **others, _ROWS: pa.nulls(len(args))})

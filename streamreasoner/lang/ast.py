@@ -358,8 +358,21 @@ class Message:
     span: Span = field(compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """`@columns path(?from, ?to) .`: names of the arguments of a predicate, in tables."""
+
+    atom: Atom
+    span: Span = field(compare=False, repr=False)
+
+
 Declaration: TypeAlias = Input | Output | Hidden
-Directive: TypeAlias = Prefix | Base | Declaration | Graphs | Import | Query | Expires | Message
+Directive: TypeAlias = (
+    Prefix | Base | Declaration | Graphs | Import | Query | Expires | Message | Columns
+)
+
+
+AnyDirective = TypeVar("AnyDirective", bound="Directive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,10 +407,10 @@ def declared(
                 yield from directive.signatures
 
 
-def messages(programs: Iterable[Program]) -> Iterator[Message]:
-    """Yield the `@message` directives in textual order."""
+def directives(programs: Iterable[Program], kind: type[AnyDirective]) -> Iterator[AnyDirective]:
+    """Yield the directives of one kind, in textual order."""
     for program in programs:
-        yield from (item for item in program.directives if isinstance(item, Message))
+        yield from (item for item in program.directives if isinstance(item, kind))
 
 
 def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:  # noqa: PLR0911

@@ -116,6 +116,10 @@ class Builder:
         text = self._constants.literal(children[1], "", span)
         return None if text.term == UNREADABLE else ast.Message(atom, plain_value(text), span)
 
+    def columns(self, span: ast.Span, children: list[Any]) -> ast.Columns:
+        """Read `@columns path(?from, ?to) .`."""
+        return ast.Columns(self._atom(children[0]), span)
+
     def signature(self, span: ast.Span, children: list[str]) -> ast.PredicateIndicator:
         """Read `edge/2` or `edge`."""
         match children:

@@ -63,6 +63,8 @@ def print_directive(  # noqa: PLR0911 - one for each directive
             )
         case ast.Message(atom, text):
             return f"@message {print_call(atom)} {to_ntriples(text)} ."
+        case ast.Columns(atom):
+            return f"@columns {print_call(atom)} ."
         case _:
             assert_never(directive)
 

@@ -49,7 +49,7 @@ _HINTS = (
         re.compile(r"@[A-Za-z]*"),
         (
             "directives are @prefix, @base, @input, @output, @hidden, @graphs, @import, @query, "
-            "@expires and @message"
+            "@expires, @message and @columns"
         ),
     ),
     (re.compile(r"\{|\}"), "triples are written `[?s, ?p, ?o]`"),

@@ -32,6 +32,7 @@ from streamreasoner.lang.normal_form import normal_form, too_large
 from streamreasoner.lang.parser import ParsedText, read
 from streamreasoner.lang.printer import print_directive, print_literal, print_rule
 from streamreasoner.program.bodies.expand import expand
+from streamreasoner.program.columns import column_names, wrong_columns
 from streamreasoner.program.constraint_checks import (
     asserted_violations,
     inconsistent_marks,
@@ -144,6 +145,10 @@ class CheckedProgram:
         unlisted = self.unlisted
         return {name: arity for name, arity in self.arities.items() if name not in unlisted}
 
+    def columns(self, predicate: str) -> tuple[str, ...]:
+        """The columns of the arguments of a predicate, in tables; see `program.columns`."""
+        return column_names(self.programs, predicate, self.arities[predicate])
+
     @property
     def published(self) -> frozenset[str]:
         """Predicates whose changes are published, other than violations."""
@@ -158,8 +163,8 @@ class CheckedProgram:
     def hash(self) -> str:
         """SHA-256, in hex, of the canonical text of everything that determines the state.
 
-        Comments, prefixes, @output, @hidden, @message, and the order and files of statements do
-        not matter.
+        Comments, prefixes, @output, @hidden, @message, @columns, and the order and files of
+        statements do not matter.
         """
         lines = sorted(print_rule(rule) for rule in self.rules)
         lines += sorted(print_literal(fact) for fact in self.facts)
@@ -269,6 +274,7 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     if all(reading.complete for reading in readings) and not expanded.diagnostics:
         errors += unknown_signatures(programs)
         errors += wrong_messages(programs)
+        errors += wrong_columns(programs)
     if errors:
         # A literal that a helper has too is wrong in both.
         raise refuse(dict.fromkeys(errors), texts)

@@ -81,7 +81,7 @@ def wrong_messages(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     """Report messages without a constraint, a second one, and unknown placeholders."""
     marked = constraint_heads(programs)
     first: dict[str, ast.Message] = {}
-    for message in ast.messages(programs):
+    for message in ast.directives(programs, ast.Message):
         atom = message.atom
         earlier = first.setdefault(atom.predicate, message)
         if atom.predicate not in marked:

@@ -78,7 +78,7 @@ def _constants(args: Sequence[str]) -> tuple[ast.Constant, ...]:
 def constraints(programs: Sequence[ast.Program]) -> dict[str, Constraint]:
     """Return the constraints of a program of one or more files, in textual order."""
     prefixes = common_prefixes(programs)
-    templates = {message.atom.predicate: message for message in ast.messages(programs)}
+    templates = {each.atom.predicate: each for each in ast.directives(programs, ast.Message)}
     return {
         name: Constraint(name, head.span, templates.get(name), prefixes)
         for name, head in constraint_heads(programs).items()

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING
 from streamreasoner.analysis.arity import arities
 from streamreasoner.counts import counted
 from streamreasoner.errors import ProgramError
-from streamreasoner.lang.ast import Expires, Graphs, Hidden, Input, Message, Output, Rule, Span
+from streamreasoner.lang.ast import (
+    Columns,
+    Expires,
+    Graphs,
+    Hidden,
+    Input,
+    Message,
+    Output,
+    Rule,
+    Span,
+)
 from streamreasoner.lang.diagnostic import refuse
 from streamreasoner.lang.parser import read
 from streamreasoner.lang.printer import print_directive, print_rule
@@ -108,7 +118,7 @@ def without_rules(checked: CheckedProgram, text: str, source: str) -> CheckedPro
     """Return a program without the statements of a text.
 
     A rule matches if it is written alike: variable names and the spelling of constants count, white
-    space and prefixes do not. With the last rule of a predicate its message and its @hidden go.
+    space and prefixes do not. With the last rule of a predicate its @message, @columns and @hidden go.
     What the text imports stays, as other rules may need it, unless it has nothing but imports. What
     it declares of predicates that have other rules stays, unless it has no rules.
 
@@ -183,7 +193,7 @@ def _statements(program: Program) -> Iterator[Statement]:
         match directive:
             case Input(signatures) | Output(signatures) | Hidden(signatures):
                 yield from ((type(directive), each.predicate) for each in signatures)
-            case Message() | Expires() | Graphs():
+            case Message() | Columns() | Expires() | Graphs():
                 yield directive
             case _:
                 pass
@@ -227,7 +237,7 @@ def _kept(directive: Directive, statements: set[Statement]) -> Directive | None:
             kind = type(directive)
             left = tuple(each for each in signatures if (kind, each.predicate) not in statements)
             return replace(directive, signatures=left) if left else None
-        case Message() | Graphs():
+        case Message() | Columns() | Graphs():
             return None if directive in statements else directive
         case _:
             return directive
@@ -238,9 +248,9 @@ def _heads(programs: Iterable[Program]) -> set[str]:
 
 
 def _without_declarations_of(program: Program, gone: set[str]) -> Program:
-    """Omit what declares predicates that have lost their last rule: @message and @hidden."""
-    messages = (each for each in program.directives if isinstance(each, Message))
-    about = {each for each in messages if each.atom.predicate in gone}
+    """Omit what declares predicates that have lost their last rule."""
+    named = (each for each in program.directives if isinstance(each, Message | Columns))
+    about = {each for each in named if each.atom.predicate in gone}
     return _without(program, {*about, *((Hidden, predicate) for predicate in gone)})
 
 

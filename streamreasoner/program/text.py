@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.expiry import expiries
-from streamreasoner.lang.ast import Graphs, Hidden, Input, Output, declared, messages
+from streamreasoner.lang.ast import (
+    Columns,
+    Graphs,
+    Hidden,
+    Input,
+    Message,
+    Output,
+    declared,
+    directives,
+)
 from streamreasoner.lang.printer import print_directive, print_rule
 
 if TYPE_CHECKING:
@@ -54,13 +63,8 @@ def canonical_text(programs: Sequence[Program]) -> str:
     lines += map(print_directive, _declaration(programs, Output))
     lines += (print_directive(expiry, prefixes) for expiry in expiries(programs))
     lines += map(print_directive, _declaration(programs, Hidden))
-    lines += dict.fromkeys(
-        print_directive(each)
-        for program in programs
-        for each in program.directives
-        if isinstance(each, Graphs)
-    )
-    lines += dict.fromkeys(map(print_directive, messages(programs)))
+    for kind in (Graphs, Message, Columns):
+        lines += dict.fromkeys(map(print_directive, directives(programs, kind)))
     lines += [print_rule(rule, prefixes) for program in programs for rule in program.rules]
     return "".join(f"{line}\n" for line in lines)
 
@@ -68,14 +72,16 @@ def canonical_text(programs: Sequence[Program]) -> str:
 def declarations(programs: Sequence[Program]) -> frozenset[str]:
     """What a program says beyond what determines the state, each as a statement.
 
-    That is what is published, and what violations say.
+    That is what is published, what violations say, and what columns are called.
     """
     published = (
         print_directive(kind((signature,), signature.span))
         for kind in (Output, Hidden)
         for signature in declared(programs, kind)
     )
-    return frozenset((*published, *map(print_directive, messages(programs))))
+    texts = map(print_directive, directives(programs, Message))
+    columns = map(print_directive, directives(programs, Columns))
+    return frozenset((*published, *texts, *columns))
 
 
 def common_prefixes(programs: Sequence[Program]) -> dict[str, str]:

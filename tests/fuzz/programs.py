@@ -176,6 +176,7 @@ class Rules(Programs):
             *(
                 b'@expires p/1 after "PT1H" .\n',
                 b'@message p(?x) "{?x}" .\n',
+                b"@columns p(?x) .\n",
                 b"@import ",
                 b'"rdfs" .',
             ),

@@ -118,15 +118,15 @@ def test_data_frames():
     one = to_ntriples(1)
 
     for result in (diff.to_polars("path"), reasoner.facts("path").to_polars()):
-        assert result.schema["a0"] == pl.Categorical
+        assert result.schema["x"] == pl.Categorical
         assert result.row(0)[:2] == (one, '"a"')
     assert diff.to_polars()["args"].to_list() == [[one, '"a"']] * 2
     for result in (diff.to_pandas("path"), reasoner.facts("path").to_pandas()):
-        assert result["a0"].dtype == "category"
+        assert result["x"].dtype == "category"
         assert [*result.iloc[0]][:2] == [one, '"a"']
     assert [*reasoner.trace("path").to_pandas().columns] == [
-        "a0",
-        "a1",
+        "x",
+        "y",
         "iteration",
         "multiplicity",
     ]
@@ -149,7 +149,7 @@ def test_empty_results_have_their_columns():
     diff = reasoner.apply([])
 
     assert diff.to_arrow().column_names == ["predicate", "args", "multiplicity"]
-    assert diff.to_arrow("path").column_names == ["a0", "a1", "multiplicity"]
+    assert diff.to_arrow("path").column_names == ["x", "y", "multiplicity"]
     assert diff.to_arrow("triple").column_names == ["s", "p", "o", "multiplicity"]
     assert len(diff.to_arrow()) == len(diff.to_arrow("path")) == 0
     with pytest.raises(DataError, match="has no predicate 'paths'"):
@@ -283,7 +283,7 @@ def test_results_in_a_notebook():
     assert "&lt;b&gt;" in nested
     assert "<b>" not in nested
     table = reasoner.facts("path")._repr_html_()
-    assert table.startswith("<table><tr><th>a0</th><th>a1</th></tr><tr><td>")
+    assert table.startswith("<table><tr><th>x</th><th>y</th></tr><tr><td>")
     assert table.count("<tr>") == 21
     assert reasoner.trace("path")._repr_html_().count("<th>") == 4
     assert "2 rules, after 1 epoch: 60 facts, 30 of them inferred" in reasoner._repr_html_()

@@ -109,12 +109,12 @@ def test_answers_traces_and_differences_have_types():
     diff = reasoner.apply([Update.triple(URIRef(ex("a")), URIRef(ex("n")), 3)])
     text = "SELECT ?n ?m { ?x <http://e/n> ?n OPTIONAL { ?x <http://e/m> ?m } }"
     assert reasoner.select(text).to_arrow(types=True).to_pylist() == [{"n": 3, "m": None}]
-    row = {"a0": ex("a"), "a1": 3}
+    row = {"x": ex("a"), "n": 3}
     assert diff.to_arrow("n", types=True).to_pylist() == [{**row, "multiplicity": 1}]
     [trace] = reasoner.trace("n").to_arrow(types=True).to_pylist()
     assert trace == {**row, "iteration": 1, "multiplicity": 1}
-    assert reasoner.facts("n").to_pandas(types=True).a1.dtype == np.int64
-    assert reasoner.facts("n").to_polars(types=True)["a1"].dtype == pl.Int64
+    assert reasoner.facts("n").to_pandas(types=True)["n"].dtype == np.int64
+    assert reasoner.facts("n").to_polars(types=True)["n"].dtype == pl.Int64
 
 
 def test_columns_of_values_go_in():

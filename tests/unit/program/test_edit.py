@@ -27,6 +27,7 @@ MORE = {
     "input": "@input age/2 .\nold(?x) :- age(?x, ?n), ?n > 60 .",
     "hidden": "@hidden step .\nstep(?x) :- parent(?x, _) .\nfar(?x) :- step(?x) .",
     "constraint": '@message odd(?x) "{?x} is odd" .\n!odd(?x) :- parent(?x, ?x) .',
+    "columns": "@columns odd(?number) .\nodd(?x) :- parent(?x, ?x) .",
     "rule with a name": '@rule "up" up(?y, ?x) :- parent(?x, ?y) .',
     "facts": "limit(10) .\nlimit(10) .\nbound(2 * 5) .",
     "rule twice": "up(?y, ?x) :- parent(?x, ?y) .\nup(?y, ?x) :- parent(?x, ?y) .",
