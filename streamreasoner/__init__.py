@@ -27,12 +27,22 @@ __all__ = [
 
 __version__ = "0.1.0"
 
+_MODULES = {
+    "Diff": "api.results",
+    "Facts": "api.results",
+    "Reasoner": "api.reasoner",
+    "Term": "rdf.terms",
+    "Trace": "api.results",
+    "Update": "api.updates",
+    "Violation": "api.updates",
+}
+
 
 def __getattr__(name: str) -> Any:
     # Spark's executors import functions on terms from this package: without numba and its kernels.
-    if name in __all__:
-        module = "rdf.terms" if name == "Term" else "api.reasoner"
-        globals()[name] = found = getattr(import_module(f"streamreasoner.{module}"), name)
+    if name in _MODULES:
+        module = import_module(f"streamreasoner.{_MODULES[name]}")
+        globals()[name] = found = getattr(module, name)
         return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -6,30 +6,23 @@ the session below it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
-from itertools import chain, groupby
+from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Self
 
-import numpy as np
-
-from streamreasoner.api import shown
 from streamreasoner.api.arrow_input import updates_of
 from streamreasoner.api.files import updates_of_file
-from streamreasoner.api.nodes import to_ntriples
-from streamreasoner.api.results import Diff, Facts, Size, Trace, violations
+from streamreasoner.api.questions import Questions
+from streamreasoner.api.results import Diff
 from streamreasoner.api.updates import (
     Update,
-    Violation,
     check_asserted,
     check_predicate,
-    checked,
+    encoded,
     milliseconds,
 )
 from streamreasoner.backends.store import columnar
-from streamreasoner.counts import counted
 from streamreasoner.engine.epoch import (
     DEFAULT_MAX_NEW_TERMS,
     DEFAULT_RECURSION_LIMIT,
@@ -38,8 +31,7 @@ from streamreasoner.engine.epoch import (
 from streamreasoner.engine.input.registers import NO_FRONTIER, frontier_of
 from streamreasoner.engine.session import Session, Store
 from streamreasoner.engine.turn import in_turn
-from streamreasoner.engine.updates import Changes, Updates
-from streamreasoner.errors import ProgramError, QueryError
+from streamreasoner.errors import ProgramError
 from streamreasoner.io.files.documents import (
     Reading,
     declared_prefixes,
@@ -54,25 +46,16 @@ from streamreasoner.program.edit import (
     without_rules,
 )
 from streamreasoner.program.load import load_program
-from streamreasoner.program.text import common_prefixes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from rdflib import Graph
-
-    from streamreasoner.api.asking.answers import Answer
-    from streamreasoner.api.asking.epoch import EpochFacts
-    from streamreasoner.api.nodes import PythonTerm
     from streamreasoner.api.updates import Time
-    from streamreasoner.api.validation.report import ValidationReport
-    from streamreasoner.explain import Explanation, Limits
+    from streamreasoner.engine.updates import Updates
     from streamreasoner.query.sparql.limits import QueryLimits
 
-NO_PREFIXES: Mapping[str, str] = MappingProxyType({})
 
-
-class Reasoner:
+class Reasoner(Questions):
     """Keeps every consequence of a rule program up to date under assertions and retractions.
 
     Any number of threads may call its methods. They take turns: each sees whole epochs, and the
@@ -83,6 +66,7 @@ class Reasoner:
 
     Attributes:
         session: The same on ids, for callers that have ids.
+        turn: Held by a thread while it reads or changes the state.
 
     Args:
         program: A checked program; `Reasoner.from_rules` reads and checks one.
@@ -127,16 +111,8 @@ class Reasoner:
         return reasoner
 
     def _begin(self, session: Session, allowed_lateness: timedelta) -> None:
-        self.session = session
-        self._turn = session.turn
+        Questions.__init__(self, session)
         self._lateness = allowed_lateness // timedelta(milliseconds=1)
-        self._asked: EpochFacts | None = None
-        self._prefixes: dict[str, str] = {}
-
-    @property
-    def program(self) -> CheckedProgram:
-        """The checked program."""
-        return self.session.program
 
     @classmethod
     def from_rules(
@@ -237,8 +213,8 @@ class Reasoner:
             EngineError: The epoch failed and was rolled back.
         """
         rows = list(updates)  # whatever makes them may wait for another thread
-        with self._turn:
-            return self._apply(list(self._encode(rows)))
+        with self.turn:
+            return self._apply(list(encoded(rows, self.session)))
 
     @in_turn
     def apply_arrow(self, table: object, predicate: str = TRIPLE) -> Diff:
@@ -400,172 +376,6 @@ class Reasoner:
         return self._diff(self.session.apply((), program), before)
 
     @in_turn
-    def facts(self, predicate: str = TRIPLE) -> Facts:
-        """The present facts of a predicate, asserted and derived, each once, in any order.
-
-        In a set, facts with the terms 1, 1.0 and true would be one: Python's values are equal.
-        """
-        check_predicate(predicate, None, self.program)
-        facts = self.session.evaluated.facts(predicate)
-        return Facts(self.program.columns(predicate), facts, self.session.dictionary)
-
-    @in_turn
-    def size(self, *, hidden: bool = False) -> Size:
-        """The number of present facts, and of those among them that are asserted.
-
-        Args:
-            hidden: Whether to count those of hidden predicates too.
-        """
-        engine, arities = self.session.evaluated, self.program.arities
-        names = arities if hidden else self.program.visible
-        if len(names) == len(arities) and not self.session.counts_more:
-            statistics = engine.statistics()
-            return Size(statistics.present, statistics.asserted)
-        present = asserted = 0
-        for name in names:
-            args = engine.facts(name)
-            present += len(args)
-            asserted += int((engine.asserted(name, args) > 0).sum())
-        return Size(present, asserted)
-
-    @in_turn
-    def violations(self) -> list[Violation]:
-        """The present violations of all constraints, in any order."""
-        return [
-            violation
-            for name, constraint in self.program.constraints.items()
-            for violation in violations(constraint, self._present(name), self.session.dictionary)
-        ]
-
-    @in_turn
-    def validate(self) -> ValidationReport:
-        """The validation report of the present facts, by the shapes of the program.
-
-        It unpacks as that of pySHACL: `conforms, graph, text = reasoner.validate()`.
-
-        Raises:
-            ProgramError: The program has no shapes.
-        """
-        # rdflib's part that writes reports is not imported by programs without shapes.
-        from streamreasoner.api.validation.report import validation_report  # noqa: PLC0415
-
-        return validation_report(
-            self.program, self.session.evaluated.facts, self.session.dictionary
-        )
-
-    @in_turn
-    def trace(self, predicate: str = TRIPLE) -> Trace:
-        """Every (arguments, iteration, multiplicity) of a predicate, in any order."""
-        check_predicate(predicate, None, self.program)
-        trace = self.session.evaluated.trace(predicate)
-        return Trace(self.program.columns(predicate), trace, self.session.dictionary)
-
-    @in_turn
-    def explain(
-        self,
-        fact: str,
-        *args: PythonTerm,
-        limits: Limits | None = None,
-        prefixes: Mapping[str, str] = NO_PREFIXES,
-        hidden: bool = False,
-    ) -> Explanation:
-        """Why a fact is present, or what is missing for it.
-
-        Args:
-            fact: A predicate, followed by its arguments; or a fact as text in the rule language
-                with the program's prefixes, such as `path(ex:a, ex:b)`.
-            args: The arguments of the predicate.
-            limits: Limits on the size of the proof.
-            prefixes: Further prefixes, name to IRI, to read the text and print the explanation.
-            hidden: Whether to show the facts of predicates declared with `@hidden`, too.
-
-        Raises:
-            ProgramError: The text is not a single fact of the program.
-            DataError: The predicate is unknown or has another arity.
-        """
-        # Most processes explain nothing, so they do not import how.
-        from streamreasoner.explain import Fact, Limits, explain, read_fact  # noqa: PLC0415
-
-        names = {**self._prefixes, **prefixes}
-        if isinstance(fact, str) and ("(" in fact or "[" in fact):
-            target = read_fact(fact, self.program, names)
-        else:
-            check_predicate(fact, len(args), self.program)
-            target = Fact(fact, tuple(to_ntriples(term) for term in args))
-        found = explain(
-            self.program,
-            self.session.evaluated,
-            self.session.dictionary,
-            target,
-            limits or Limits(),
-            hidden=hidden,
-        )
-        return found.with_prefixes(names)
-
-    def query(
-        self, text: str, *, base: str = "", limits: QueryLimits | None = None
-    ) -> Answer | bool:
-        """The answer of a query in SPARQL 1.1 on the present facts.
-
-        Triples are the default graph, and quads the named graphs.
-
-        Args:
-            text: The query.
-            base: The IRI that relative ones are resolved against, before any BASE.
-            limits: What it may use; by default as much as there is.
-
-        Returns:
-            Of ASK a bool; otherwise rows: solutions of SELECT, triples of CONSTRUCT and DESCRIBE.
-
-        Raises:
-            ProgramError: It is not SPARQL 1.1; the message says where.
-            TermError: The base is not an absolute IRI.
-            QueryError: It asks for what is not supported, or exceeds a limit.
-        """
-        from streamreasoner.api.asking.answers import Answer  # noqa: PLC0415 - most processes ask nothing
-        from streamreasoner.query.sparql.answers import Truth  # noqa: PLC0415
-        from streamreasoner.query.sparql.evaluate import evaluate  # noqa: PLC0415
-        from streamreasoner.query.sparql.limits import QueryLimits  # noqa: PLC0415
-
-        with self._turn:
-            facts, prefixes = self._epoch_facts().facts(), common_prefixes(self.program.programs)
-        answer = evaluate(text, facts, limits or QueryLimits(), base=base)
-        return answer.holds if isinstance(answer, Truth) else Answer(answer, prefixes)
-
-    def select(self, text: str, *, base: str = "", limits: QueryLimits | None = None) -> Answer:
-        """The solutions of SELECT; see `query`.
-
-        Raises:
-            QueryError: It is another form of query.
-        """
-        return self._rows_of("SELECT", text, base, limits)
-
-    def construct(self, text: str, *, base: str = "", limits: QueryLimits | None = None) -> Answer:
-        """The triples of CONSTRUCT or DESCRIBE; see `query`.
-
-        Raises:
-            QueryError: It is another form of query.
-        """
-        return self._rows_of("CONSTRUCT or DESCRIBE", text, base, limits)
-
-    def ask(self, text: str, *, base: str = "", limits: QueryLimits | None = None) -> bool:
-        """The answer of ASK; see `query`.
-
-        Raises:
-            QueryError: It is another form of query.
-        """
-        answer = self.query(text, base=base, limits=limits)
-        if isinstance(answer, bool):
-            return answer
-        raise QueryError("The query is not an ASK. Use select, construct, or query for any form.")
-
-    def _rows_of(self, form: str, text: str, base: str, limits: QueryLimits | None) -> Answer:
-        answer = self.query(text, base=base, limits=limits)
-        if isinstance(answer, bool) or answer.is_of_select != (form == "SELECT"):
-            raise QueryError(f"The query is not a {form}. Use query for any form.")
-        return answer
-
-    @in_turn
     def update(
         self,
         text: str,
@@ -609,32 +419,6 @@ class Reasoner:
         before.check_deletions(edits, updates)
         return self._apply(updates)
 
-    @in_turn
-    def graph(self) -> Graph:
-        """The present triples as an rdflib graph, which stays as it is and cannot be changed.
-
-        Its `query` is that of the reasoner.
-        """
-        return self._epoch_facts().graph()
-
-    @in_turn
-    def _repr_html_(self) -> str:
-        size = self.size()
-        return shown.html_paragraph(
-            f"Reasoner with {counted(len(self.program.rules), 'rule')}, after "
-            f"{counted(self.session.next_epoch, 'epoch')}: "
-            f"{counted(size.present, 'fact')}, {size.derived:,} of them inferred."
-        )
-
-    def _epoch_facts(self) -> EpochFacts:
-        """The present triples and quads, for queries."""
-        from streamreasoner.api.asking.epoch import EpochFacts  # noqa: PLC0415 - most ask nothing
-
-        with self._turn:
-            if self._asked is None:
-                self._asked = EpochFacts(self.session)
-        return self._asked
-
     def _apply(self, updates: Sequence[Updates]) -> Diff:
         return self._diff(
             self.session.apply(updates, frontier=frontier_of(updates, self._lateness))
@@ -654,25 +438,6 @@ class Reasoner:
             {name: each for program in programs for name, each in program.constraints.items()},
             self.session.dictionary,
         )
-
-    def _present(self, predicate: str) -> Changes:
-        args = self.session.evaluated.facts(predicate)
-        return Changes(predicate, args, np.ones(len(args), np.int8))
-
-    def _encode(self, updates: Iterable[Update]) -> Iterator[Updates]:
-        # Encode runs of one predicate, so that terms get ids in the order of the input.
-        rows_of = (
-            checked(update, self.program, f"updates[{position}]: ")
-            for position, update in enumerate(updates)
-        )
-        for (predicate, is_timed), run in groupby(
-            rows_of, key=lambda row: (row[0], row[3] is not None)
-        ):
-            rows = list(run)
-            facts, multiplicities = [row[1] for row in rows], [row[2] for row in rows]
-            encoded = self.session.rows(predicate, facts, multiplicities)
-            times = np.array([row[3] for row in rows], np.int64) if is_timed else None
-            yield replace(encoded, times=times)
 
 
 def _text(rules: str) -> str:

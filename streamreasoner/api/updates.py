@@ -5,10 +5,13 @@ Invariant: an update that was checked is a fact of the program, of canonical ter
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from operator import index
 from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
 
 from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.counts import counted
@@ -18,9 +21,11 @@ from streamreasoner.lang.ast import QUAD, TRIPLE
 from streamreasoner.program.unknown import unknown_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Iterator
 
     from streamreasoner.api.nodes import GivenTerm, PythonTerm
+    from streamreasoner.engine.session import Session
+    from streamreasoner.engine.updates import Updates
     from streamreasoner.program.checked import CheckedProgram
 
 _INT64 = 1 << 63
@@ -175,3 +180,22 @@ def _multiplicity(number: object, where: str) -> int:
             f"{where}The multiplicity must be a non-zero 64-bit integer, not {multiplicity}."
         )
     return multiplicity
+
+
+def encoded(updates: Iterable[Update], session: Session) -> Iterator[Updates]:
+    """The updates on ids: a block for each run of one predicate, so that ids follow the input.
+
+    Raises:
+        DataError: An update is not a valid fact of the program; the message has its index.
+    """
+    rows_of = (
+        checked(update, session.program, f"updates[{position}]: ")
+        for position, update in enumerate(updates)
+    )
+    for (predicate, is_timed), run in groupby(
+        rows_of, key=lambda row: (row[0], row[3] is not None)
+    ):
+        rows = list(run)
+        facts, multiplicities = [row[1] for row in rows], [row[2] for row in rows]
+        times = np.array([row[3] for row in rows], np.int64) if is_timed else None
+        yield replace(session.rows(predicate, facts, multiplicities), times=times)

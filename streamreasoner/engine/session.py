@@ -90,7 +90,7 @@ class Session:
         sources: InputSources = NO_SOURCES,
         known_constraints: frozenset[str] = frozenset(),
     ) -> None:
-        self.turn = self._turn = Turn()
+        self.turn = Turn()
         self._sources = sources
         plan = lower(program).with_sources(sources, known)
         plan = replace(plan, arities={**known, **plan.arities})

@@ -62,7 +62,7 @@ class Turn:
 
 
 class _TakesTurns(Protocol):
-    _turn: Turn
+    turn: Turn
 
 
 _Self = TypeVar("_Self", bound=_TakesTurns)
@@ -75,7 +75,7 @@ def in_turn(
 
     @wraps(method)
     def taking_turns(self: _Self, /, *args: _P.args, **named: _P.kwargs) -> _T:
-        with self._turn:
+        with self.turn:
             return method(self, *args, **named)
 
     return taking_turns

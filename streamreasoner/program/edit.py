@@ -118,9 +118,9 @@ def without_rules(checked: CheckedProgram, text: str, source: str) -> CheckedPro
     """Return a program without the statements of a text.
 
     A rule matches if it is written alike: variable names and the spelling of constants count, white
-    space and prefixes do not. With the last rule of a predicate its @message, @columns and @hidden go.
-    What the text imports stays, as other rules may need it, unless it has nothing but imports. What
-    it declares of predicates that have other rules stays, unless it has no rules.
+    space and prefixes do not. With the last rule of a predicate its directives go. What the text
+    imports stays, as other rules may need it, unless it has nothing but imports. What it declares
+    of predicates that have other rules stays, unless it has no rules.
 
     Raises:
         ProgramError: The text has mistakes, or holds a rule that the program does not.

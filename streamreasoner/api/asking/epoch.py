@@ -32,7 +32,7 @@ class EpochFacts:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._turn = session.turn
+        self.turn = session.turn
         self._epoch = -1
         self._copy: FactsOfEpoch | None = None
 
@@ -50,7 +50,7 @@ class EpochFacts:
     def _facts(self, triples: NDArray[np.int32]) -> FactsOfEpoch:
         session = self._session
         if self._copy is None or self._epoch != session.next_epoch:
-            terms = TermsOfEpoch(session.dictionary, len(session.dictionary), self._turn)
+            terms = TermsOfEpoch(session.dictionary, len(session.dictionary), self.turn)
             self._copy = facts_of_arrays(terms, triples, self._rows(QUAD))
             self._epoch = session.next_epoch
         return self._copy
@@ -76,11 +76,11 @@ class TermsOfEpoch:
     def __init__(self, terms: Terms, count: int, turn: Turn) -> None:
         self._terms = terms
         self._count = count
-        self._turn = turn
+        self.turn = turn
 
     def find(self, term: str) -> int | None:
         """Id of a canonical term, or None if there is none."""
-        with self._turn:
+        with self.turn:
             found = self._terms.find(term)
         return None if found is None or found >= self._count else found
 

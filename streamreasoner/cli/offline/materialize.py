@@ -5,8 +5,8 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import TYPE_CHECKING, Annotated, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from streamreasoner.api.results import Size
     from streamreasoner.engine.session import Session
     from streamreasoner.engine.updates import Updates
     from streamreasoner.io.files.documents import Reading
@@ -36,30 +37,34 @@ if TYPE_CHECKING:
 
 _QUADS: Final = "triple or quad", "triples or quads"
 
+_Output: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write the closure here: triple.nt, quad.nq, and a .csv for each other predicate."
+    ),
+]
+_Trace: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        help="Also write the trace: <predicate>.trace.csv, with iteration and multiplicity."
+    ),
+]
+_Header: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--header",
+        help="CSV files begin with a header line: skipped in FACTS, written to the output.",
+    ),
+]
+
 
 def materialize(
     rules: Rules,
     facts: Facts,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the closure here: triple.nt, quad.nq, and a .csv for each other predicate."
-        ),
-    ] = None,
+    output: _Output = None,
     *,
-    trace: Annotated[
-        bool,
-        typer.Option(
-            help="Also write the trace: <predicate>.trace.csv, with iteration and multiplicity."
-        ),
-    ] = False,
-    header: Annotated[
-        bool,
-        typer.Option(
-            "--header",
-            help="CSV files begin with a header line: skipped in FACTS, written to the output.",
-        ),
-    ] = False,
+    trace: _Trace = False,
+    header: _Header = False,
     hidden: All = False,
     graphs: GraphsOption = None,
     print_facts: Annotated[
@@ -122,27 +127,25 @@ def materialize(
     elif print_facts:
         _print(session, shown, facts)
     report = sys.stderr if print_facts or written is not None else sys.stdout
-    size = reasoner.size(hidden=hidden)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"{counted(size.present, 'fact')}, {size.derived:,} of them inferred;"
-        f" {seconds:.1f} s, {peak:,.0f} MiB at the most.",
-        file=report,
-    )
+    print(_statistics(reasoner.size(hidden=hidden), seconds), file=report)
     if generalized:
-        print(
-            f"Not RDF (for example a literal as subject): {counted(generalized, *_QUADS)},"
-            f" in files named *{GENERALIZED}.*",
-            file=report,
-        )
+        print(f"{_not_rdf(generalized)}, in files named *{GENERALIZED}.*", file=report)
     if unprinted:
-        print(
-            f"Not RDF (for example a literal as subject): {counted(unprinted, *_QUADS)},"
-            " not printed; --format json prints them.",
-            file=report,
-        )
+        print(f"{_not_rdf(unprinted)}, not printed; --format json prints them.", file=report)
     if print_violations(session):
         raise typer.Exit(VIOLATED)
+
+
+def _statistics(size: Size, seconds: float) -> str:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return (
+        f"{counted(size.present, 'fact')}, {size.derived:,} of them inferred;"
+        f" {seconds:.1f} s, {peak:,.0f} MiB at the most."
+    )
+
+
+def _not_rdf(count: int) -> str:
+    return f"Not RDF (for example a literal as subject): {counted(count, *_QUADS)}"
 
 
 def _progress(console: Console) -> Progress:
