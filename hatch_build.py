@@ -20,6 +20,13 @@ _NEEDED = {"numba", "numpy"}
 _PROGRAM = "from streamreasoner.native.image import ensure; print(ensure())"
 
 
+def environment(root: str) -> dict[str, str]:
+    """The environment of the compiling process: the sources, and what the build found here."""
+    # pip names the packages of an isolated build in PYTHONPATH.
+    paths = [root, os.environ.get("PYTHONPATH")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
 class KernelsHook(BuildHookInterface):
     """Compiles the kernels, unless they are, before the files of a wheel are collected."""
 
@@ -38,7 +45,7 @@ class KernelsHook(BuildHookInterface):
         done = subprocess.run(
             [sys.executable, "-c", _PROGRAM],
             cwd=self.root,
-            env={**os.environ, "PYTHONPATH": self.root},
+            env=environment(self.root),
             check=True,
             stdout=subprocess.PIPE,
             text=True,

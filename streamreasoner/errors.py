@@ -100,6 +100,10 @@ class StateError(StreamReasonerError):
     """Tables, checkpoint and topics disagree in a way replay cannot explain."""
 
 
+class NoEpochError(StateError):
+    """A state has no complete epoch yet, so nothing can be asked of it."""
+
+
 class LimitError(StreamReasonerError):
     """A question takes more time or memory than it may; the message names the limit."""
 

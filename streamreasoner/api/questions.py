@@ -234,7 +234,7 @@ class Questions:
         return shown.html_paragraph(
             f"Reasoner with {counted(len(self.program.rules), 'rule')}, after "
             f"{counted(self.session.next_epoch, 'epoch')}: "
-            f"{counted(size.present, 'fact')}, {size.derived:,} of them inferred."
+            f"{counted(size.present, 'fact')}, {size.derived:,} of them derived."
         )
 
     def _epoch_facts(self) -> EpochFacts:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.engine.updates import TraceRows
-from streamreasoner.errors import StateError
+from streamreasoner.errors import NoEpochError, StateError
 from streamreasoner.history.stored_terms import StoredTerms
 from streamreasoner.state import commit, programs, restore, schemas
 from streamreasoner.state.delta import log
@@ -82,7 +82,7 @@ class Past:
         record = commit.last_record(self._trace)
         last = commit.complete_version(tables, record)
         if last is None:
-            raise StateError(f"{directory} has no complete epoch yet.")
+            raise NoEpochError(f"{directory} has no complete epoch yet.")
         self._slots = None if record is None else record.slots
         self.last = last
         first = exact_from(self._trace.snapshot(), schemas.TRACE, last)

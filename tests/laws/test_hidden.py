@@ -75,7 +75,7 @@ def test_results_leave_out_what_is_hidden():
     size, everything = reasoner.size(), reasoner.size(hidden=True)
     assert (size.present, size.asserted, size.derived) == (3, 1, 2)
     assert (everything.present, everything.derived) == (4, 3)
-    assert "3 facts, 2 of them inferred" in reasoner._repr_html_()
+    assert "3 facts, 2 of them derived" in reasoner._repr_html_()
     with pytest.raises(DataError, match=r"The predicates are broken/1, piece/2, seen/1, triple/3,"):
         reasoner.facts("gone")
 

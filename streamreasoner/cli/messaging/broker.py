@@ -27,7 +27,11 @@ def broker(
 
     require("pipeline", "`streamreasoner broker`")
 
+    from streamreasoner.cli.logs import configure_logging
+    from streamreasoner.config.process import LogConfig
     from streamreasoner.io.kafka.broker import Broker
+
+    configure_logging(LogConfig(level="info", format="text"))
 
     server = Broker(directory.absolute(), port=port)
     with interruptible(), suppress(KeyboardInterrupt), server as kafka:

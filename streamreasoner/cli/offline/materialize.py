@@ -139,7 +139,7 @@ def materialize(
 def _statistics(size: Size, seconds: float) -> str:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return (
-        f"{counted(size.present, 'fact')}, {size.derived:,} of them inferred;"
+        f"{counted(size.present, 'fact')}, {size.derived:,} of them derived;"
         f" {seconds:.1f} s, {peak:,.0f} MiB at the most."
     )
 

@@ -35,6 +35,8 @@ _DENIED = {
     KafkaError.GROUP_AUTHORIZATION_FAILED: Resource.GROUP,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Resource.TRANSACTIONAL_ID,
 }
+# Errors say what failed; a program without handlers of its own would print retries, too.
+logging.getLogger("streamreasoner.kafka").addHandler(logging.NullHandler())
 # The first is reported after the error that broke the last connection.
 _FINAL = (KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION)  # noqa: SLF001
 

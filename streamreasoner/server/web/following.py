@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio.to_thread
 
-from streamreasoner.errors import LimitError, StateError, StateFullError
+from streamreasoner.errors import LimitError, NoEpochError, StateError, StateFullError
 from streamreasoner.history.replica import Replica
 from streamreasoner.server.web.errors import HttpError
 from streamreasoner.system.memory import physical_memory, return_freed_memory
@@ -39,6 +39,10 @@ QUESTIONS: Final = 4
 """Questions that are answered at a time."""
 WAITING: Final = 64
 """Questions that may wait for their turn."""
+
+_NO_EPOCH: Final = (
+    "The state has no complete epoch yet. Questions are answered from its first epoch on."
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -182,6 +186,9 @@ class FollowedReplica:
                 self._announce()
                 # Where epochs are many, several are taken at a time, at a share of a processor.
                 wait = max(wait, REST * (time.thread_time() - began))
+            except NoEpochError:
+                self._report(_NO_EPOCH)
+                wait = RETRY_SECONDS
             except (StateError, StateFullError) as error:
                 self._report(f"The state cannot be followed: {error}")
                 wait = RETRY_SECONDS

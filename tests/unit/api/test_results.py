@@ -286,4 +286,4 @@ def test_results_in_a_notebook():
     assert table.startswith("<table><tr><th>x</th><th>y</th></tr><tr><td>")
     assert table.count("<tr>") == 21
     assert reasoner.trace("path")._repr_html_().count("<th>") == 4
-    assert "2 rules, after 1 epoch: 60 facts, 30 of them inferred" in reasoner._repr_html_()
+    assert "2 rules, after 1 epoch: 60 facts, 30 of them derived" in reasoner._repr_html_()

@@ -40,11 +40,11 @@ def write(path, text):
 
 
 def test_copies_of_asserted_facts_are_not_counted(tmp_path):
-    """They are hidden: of one fact and its two consequences, two are inferred."""
+    """They are hidden: of one fact and its two consequences, two are derived."""
     rules = write(tmp_path / "rules.dl", "q(?x) :- asserted p(?x) .\nr(?x) :- q(?x) .\n")
     facts = write(tmp_path / "p.csv", "1\n")
 
-    assert run(rules, facts).stdout.startswith("3 facts, 2 of them inferred; ")
+    assert run(rules, facts).stdout.startswith("3 facts, 2 of them derived; ")
 
 
 def test_hidden_facts_are_written_on_demand(tmp_path):
@@ -58,8 +58,8 @@ def test_hidden_facts_are_written_on_demand(tmp_path):
     assert (tmp_path / "all" / "q.csv").exists()
     assert without.stdout == "p(1) .\nr(1) .\n"
     assert everything.stdout == "p(1) .\nq(1) .\nr(1) .\n"
-    assert without.stderr.startswith("2 facts, 1 of them inferred")
-    assert everything.stderr.startswith("3 facts, 2 of them inferred")
+    assert without.stderr.startswith("2 facts, 1 of them derived")
+    assert everything.stderr.startswith("3 facts, 2 of them derived")
 
 
 def test_only_facts_that_are_written_are_counted(tmp_path):
@@ -74,7 +74,7 @@ def test_only_facts_that_are_written_are_counted(tmp_path):
 
     assert sum(map(len, found.values())) == 13
     # Asserted are three edges, two weights and the fact of the program.
-    assert result.stdout.startswith("13 facts, 7 of them inferred; ")
+    assert result.stdout.startswith("13 facts, 7 of them derived; ")
     assert set(found) == {
         "triple.nt", "edge.csv", "weight.csv", "degree.csv", "sources.csv", "cost.csv",
         "distance.csv", "free.csv",
@@ -114,7 +114,7 @@ def test_quads_are_written_as_quads(tmp_path):
     result = run(rules, tmp_path / "first/quad.nq", "--output", tmp_path / "again")
 
     assert sorted((tmp_path / "again/quad.nq").read_text("utf-8").splitlines()) == first
-    assert re.match("8 facts, 4 of them inferred", result.stdout)
+    assert re.match("8 facts, 4 of them derived", result.stdout)
 
 
 def test_quads_need_a_program_that_has_them(tmp_path):
@@ -129,7 +129,7 @@ def test_the_default_graph_needs_no_quads(tmp_path):
     """A file of N-Quads that names no graph is a file of triples."""
     facts = write(tmp_path / "facts.nq", "<a:1> <a:p> <a:2> .\n")
 
-    assert run("rho-df", facts).stdout.startswith("1 fact, 0 of them inferred")
+    assert run("rho-df", facts).stdout.startswith("1 fact, 0 of them derived")
 
 
 def test_generalized_rdf_is_in_a_separate_file(tmp_path):

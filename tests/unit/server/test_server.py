@@ -344,6 +344,17 @@ def test_a_state_that_is_not_there_yet_is_waited_for(tmp_path):
             time.sleep(0.05)
 
 
+def test_a_state_without_an_epoch_is_said_to_be_new(tmp_path, caplog):
+    """Nothing has failed: the log and the answer say from when on questions are answered."""
+    StoredReasoner(tmp_path, RULES).close()
+    said = "The state has no complete epoch yet. Questions are answered from its first epoch on."
+    with caplog.at_level("INFO"), serving(tmp_path, ready=False) as port:
+        while (answer := ask(port, "/readyz").body) != f"{said}\n":
+            assert "loaded" in answer
+            time.sleep(0.05)
+    assert said in caplog.messages
+
+
 def test_a_password_guards_all_but_health(tmp_path):
     """Without it, with a wrong one and with nonsense: 401; supervisors need none."""
     chain(tmp_path)
