@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import Annotated
@@ -49,4 +50,10 @@ def doctor(
         else:
             message = finding.message.replace("\n", "\n" + " " * 9)
             print(f"{finding.level:<8} {finding.check}: {message}", flush=True)
+    if config is None:
+        print(
+            f"Only this machine was checked, as there is no {CONFIG_FILE} here. To check a "
+            "pipeline, name its configuration with --config.",
+            file=sys.stderr,
+        )
     raise typer.Exit(1 if Level.ERROR in levels else 0)

@@ -134,11 +134,12 @@ def run(*words):
 
 
 def test_without_a_configuration_the_machine_is_checked(tmp_path, monkeypatch):
-    """A configuration that lies there is found."""
+    """Which is said; a configuration that lies there is found."""
     monkeypatch.chdir(tmp_path)
-    code, output = run()
-    assert [line.split()[1] for line in output.splitlines()] == ["versions:", "java:", "memory:"]
-    assert code == 0
+    result = CliRunner().invoke(app, ["doctor"])
+    checks = [line.split()[1] for line in result.stdout.splitlines()]
+    assert (result.exit_code, checks) == (0, ["versions:", "java:", "memory:"])
+    assert "name its configuration with --config" in result.stderr
     (tmp_path / "streamreasoner.toml").write_text("[kafka]\n")
     code, output = run()
     assert code == 1
