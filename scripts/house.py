@@ -65,6 +65,9 @@ PROSE = frozenset({".md", ".html", ".js"})
 LEAST_WORDS = 5
 KERNEL_FOLDERS = frozenset({"kernels", "native"})
 MOST_MODULES = 12
+# How terms begin. Text that is split into tokens is read with a position, or in one of these.
+STARTS = frozenset({"<", "<<", "<<(", "_:", '"'})
+SYNTAX = ("rdf/term_kind.py", "sparql/reading/mistakes.py")
 
 
 def no_markers(path: Path, text: str) -> Iterator[tuple[int, str]]:
@@ -204,6 +207,44 @@ def native_names_nothing_above(path: Path, text: str) -> Iterator[tuple[int, str
                 yield node.lineno, f"'{node.value}' names {', '.join(sorted(named))}."
 
 
+def term_kinds_are_told_once(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """A new kind of term is added in one module, so no other looks at how a term begins."""
+    if (
+        path.suffix != ".py"
+        or "streamreasoner" not in path.parts
+        or KERNEL_FOLDERS & {*path.parts}
+        or path.as_posix().endswith(SYNTAX)
+    ):
+        return
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="startswith") | ast.Name("ord"), args=[start]):
+                found = STARTS & _texts_of(start)
+            case ast.Call(func=ast.Attribute(attr="starts_with"), args=[_, start, *_]):
+                found = STARTS & _texts_of(start)
+            case ast.Compare(left=first, comparators=[start]) if _is_first(first):
+                found = STARTS & {*"".join(_texts_of(start))}
+            case ast.Match(subject=first, cases=cases) if _is_first(first):
+                found = STARTS & {text for case in cases for text in _texts_of(case.pattern)}
+            case _:
+                continue
+        if found:
+            yield node.lineno, "Ask `rdf.term_kind`, or `rdf.texts` of a column, which kind it is."
+
+
+def _texts_of(node: ast.AST) -> frozenset[str]:
+    """The texts that an expression or pattern names; an f-string has more than it names."""
+    if isinstance(node, ast.JoinedStr):
+        return frozenset()
+    constants = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
+    return frozenset(each for each in constants if isinstance(each, str))
+
+
+def _is_first(node: ast.AST) -> bool:
+    """Whether an expression is the first character of something: `x[0]` or `x[:1]`."""
+    return isinstance(node, ast.Subscript) and ast.unparse(node.slice) in {"0", ":1"}
+
+
 def folders_have_rooms(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """A newcomer reads a folder at a glance."""
     del text
@@ -224,6 +265,7 @@ RULES: tuple[Rule, ...] = (
     no_mocks,
     kernels_stand_alone,
     native_names_nothing_above,
+    term_kinds_are_told_once,
     folders_have_rooms,
 )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.constants import UNREADABLE
+from streamreasoner.rdf.term_kind import is_iri
 from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS
 from streamreasoner.values.kinds import (
     ANYTHING,
@@ -91,7 +92,7 @@ def _any(expressions: Iterable[ast.Expression], known: Mapping[str, Kinds]) -> K
 
 def kind_of(term: str) -> Kind:
     """Return the kind of a canonical term."""
-    if term.startswith("<"):
+    if is_iri(term):
         return Kind.IRI
     parsed = literal(term)
     if parsed is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.lang.ast import Call, Constant, walk
 from streamreasoner.lang.constants import plain_value
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.rdf.term_kind import is_literal
 from streamreasoner.values import regex
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def invalid_patterns(program: Program) -> Iterator[Diagnostic]:
             for node in walk(literal):
                 match node:
                     case Call("matches" | "replace", (_, Constant(term) as constant, *_)) if (
-                        term.startswith('"')
+                        is_literal(term)
                     ):
                         yield from _check(plain_value(constant), constant, program.text)
                     case _:

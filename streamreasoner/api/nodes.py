@@ -13,7 +13,8 @@ import rdflib
 
 from streamreasoner.errors import TermError
 from streamreasoner.rdf import terms
-from streamreasoner.rdf.terms import Term, TermKind, canonical, parse
+from streamreasoner.rdf.term_kind import TermKind
+from streamreasoner.rdf.terms import Term, canonical, parse
 from streamreasoner.rdf.vocabulary import (
     XSD_BOOLEAN,
     XSD_DECIMAL,

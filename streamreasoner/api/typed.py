@@ -22,7 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.rdf import vocabulary
+from streamreasoner.rdf.term_kind import TermKind
 from streamreasoner.rdf.terms import parse
+from streamreasoner.rdf.texts import are_iris, are_literals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -56,7 +58,7 @@ def _values(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column
     first = parse(terms[0].as_py())
     read = _IRI if first.datatype is None else _READERS.get(first.datatype)
-    if read is None or first.language is not None or str(first).startswith("_:"):
+    if read is None or first.language is not None or first.kind is TermKind.BLANK_NODE:
         return column
     values = read(terms)
     if values is None:
@@ -97,7 +99,7 @@ def _cast(texts: pa.LargeStringArray, kind: pa.DataType) -> pa.Array | None:
 
 
 def _plain(terms: pa.LargeStringArray) -> pa.Array | None:
-    is_plain = pc.and_(pc.starts_with(terms, '"'), pc.ends_with(terms, '"'))
+    is_plain = pc.and_(are_literals(terms), pc.ends_with(terms, '"'))
     if not pc.all(is_plain).as_py():
         return None
     if pc.any(pc.match_substring(terms, "\\")).as_py():
@@ -106,7 +108,7 @@ def _plain(terms: pa.LargeStringArray) -> pa.Array | None:
 
 
 def _IRI(terms: pa.LargeStringArray) -> pa.Array | None:  # noqa: N802 - a reader like the others
-    if not pc.all(pc.starts_with(terms, "<")).as_py():
+    if not pc.all(are_iris(terms)).as_py():
         return None
     return pc.utf8_slice_codeunits(terms, 1, -1)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streamreasoner.config.kinds import KeyKind, show
 from streamreasoner.errors import TermError
+from streamreasoner.rdf.term_kind import begins_term, is_blank_node, is_literal
 from streamreasoner.rdf.terms import canonical, to_ntriples
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def argument(text: object) -> Argument:
         return Constant(to_ntriples(text))
     if not isinstance(text, str):
         raise ValueError("it is neither text nor a number")  # noqa: TRY004 - as in config.kinds
-    if not text.startswith(("<", '"', "_:")):
+    if not begins_term(text):
         if not text.strip():
             raise ValueError("a column has a name")
         if _BRACE.search(text):
@@ -150,17 +151,17 @@ def _written(text: str) -> Constant | Template:
     texts = _HOLE.split(text)[::3]
     if any(map(_BRACE.search, texts)):
         raise ValueError("a brace that does not belong to a {column} is written \\u007B or \\u007D")
-    if holes and text.startswith("_:"):
+    if holes and is_blank_node(text):
         raise ValueError("a blank node is the same in all rows; write an IRI")
-    if text.startswith('"') and _BRACE.search(text[text.rfind('"') :]):
+    if is_literal(text) and _BRACE.search(text[text.rfind('"') :]):
         raise ValueError("a datatype and a language are the same in all rows")
-    if text.startswith('"') and any(hole[1] for hole in holes):
+    if is_literal(text) and any(hole[1] for hole in holes):
         raise ValueError("{+column} is for IRIs, where it lets reserved characters stay")
     term = _term(text)
     if not holes:
         return Constant(term)
     escapes = (
-        Escape.LITERAL if text[0] == '"' else Escape.RESERVED if hole[1] else Escape.SIMPLE
+        Escape.LITERAL if is_literal(text) else Escape.RESERVED if hole[1] else Escape.SIMPLE
         for hole in holes
     )
     return Template(tuple(texts), tuple(hole[2] for hole in holes), tuple(escapes))

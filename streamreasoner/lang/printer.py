@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 from streamreasoner import durations
 from streamreasoner.lang import ast
 from streamreasoner.lang.constants import RDF_TYPE, bare
+from streamreasoner.rdf.term_kind import is_iri
 from streamreasoner.rdf.terms import to_ntriples
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def _signatures(signatures: Iterable[ast.PredicateIndicator]) -> str:
 
 
 def _constant(term: str, prefixes: Mapping[str, str]) -> str:
-    if not term.startswith("<"):
+    if not is_iri(term):
         return bare(term) or term
     iri = term[1:-1]
     short = [

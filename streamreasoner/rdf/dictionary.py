@@ -16,6 +16,7 @@ import pyarrow as pa
 from streamreasoner.errors import OutOfIdsError, TermError
 from streamreasoner.native.reserved import ReservedColumn, reservable
 from streamreasoner.rdf.kernels import hash_table, term_columns
+from streamreasoner.rdf.term_kind import IRI_START, LITERAL_START
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.system.capacity import full
 from streamreasoner.system.memory import Fill
@@ -242,7 +243,7 @@ class Dictionary:
         Raises:
             IndexError: An id was never assigned.
         """
-        return np.equal(self._first_bytes(ids), ord('"'))
+        return np.equal(self._first_bytes(ids), ord(LITERAL_START))
 
     def is_iri(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which of `ids` (flattened) are IRIs, the only valid predicates of triples.
@@ -250,7 +251,7 @@ class Dictionary:
         Raises:
             IndexError: An id was never assigned.
         """
-        return np.equal(self._first_bytes(ids), ord("<"))
+        return np.equal(self._first_bytes(ids), ord(IRI_START))
 
     def grow(self) -> None:
         """Make room after a kernel returned FULL: double the hash table.

@@ -18,11 +18,11 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from enum import Enum
 
 import pyoxigraph
 
 from streamreasoner.errors import TermError
+from streamreasoner.rdf.term_kind import TermKind, is_blank_node, is_iri, is_literal, is_triple_term
 from streamreasoner.rdf.vocabulary import (
     RDF_DIR_LANG_STRING,
     RDF_LANG_STRING,
@@ -68,14 +68,6 @@ _TRIPLE_TERM = "a triple term is of RDF 1.2, and RDF 1.1 is read"
 _DIRECTION = re.compile(r"--[a-zA-Z]+\Z")
 _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
-
-
-class TermKind(Enum):
-    """The kind of a term."""
-
-    IRI = "IRI"
-    BLANK_NODE = "blank node"
-    LITERAL = "literal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +129,11 @@ def parse(text: str) -> Term:
     """
     if (surrogate := _SURROGATE.search(text)) is not None:
         raise _error(text, "a surrogate code point is not a character", surrogate.start())
-    if text.startswith("<<"):
+    if is_triple_term(text):
         raise _error(text, _TRIPLE_TERM, 0)
-    if text.startswith("<"):
+    if is_iri(text):
         return Term(TermKind.IRI, _iri(text, 0))
-    if text.startswith("_:"):
+    if is_blank_node(text):
         label = _BLANK_NODE.fullmatch(text)
         if label is None:
             prefix = _BLANK_NODE.match(text)
@@ -151,7 +143,7 @@ def parse(text: str) -> Term:
                 reason = "the label of a blank node cannot contain a colon; use other characters"
             raise _error(text, reason, at)
         return Term(TermKind.BLANK_NODE, label[1])
-    if text.startswith('"'):
+    if is_literal(text):
         return _literal(text)
     reason = 'a term is an <IRI>, a _:blankNode or a "literal"'
     if _WORD.fullmatch(text):

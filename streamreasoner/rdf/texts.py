@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamreasoner.rdf.term_kind import BLANK_NODE_START, IRI_START, LITERAL_START
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,3 +36,18 @@ def column(texts: Sequence[str]) -> pa.LargeStringArray:
 def scalar(text: str) -> pa.LargeStringScalar:
     """A single text, which compute functions take besides columns."""
     return column([text])[0]
+
+
+def are_iris(terms: pa.Array) -> pa.BooleanArray:
+    """Which terms of a column are IRIs."""
+    return pc.starts_with(terms, IRI_START)
+
+
+def are_blank_nodes(terms: pa.Array) -> pa.BooleanArray:
+    """Which terms of a column are blank nodes."""
+    return pc.starts_with(terms, BLANK_NODE_START)
+
+
+def are_literals(terms: pa.Array) -> pa.BooleanArray:
+    """Which terms of a column are literals."""
+    return pc.starts_with(terms, LITERAL_START)

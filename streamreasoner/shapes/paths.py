@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang.ast import NOWHERE, Constant
+from streamreasoner.rdf.term_kind import is_iri, is_literal
 from streamreasoner.shapes.graph import iri
 from streamreasoner.sparql.algebra import Alternative, Inverse, Negated, Repeat, Sequence
 
@@ -31,9 +32,9 @@ _WORDS = {(0, True): "any", (1, True): "some", (0, False): "optional"}
 def read_path(graph: Graph, node: str, above: tuple[str, ...] = ()) -> Path | None:  # noqa: PLR0911 - one for each kind of path
     """The path that a node describes, None if it is not well-formed."""
     members = graph.members(node)
-    if node.startswith("<") and members is None:
+    if is_iri(node) and members is None:
         return Constant(node, NOWHERE)
-    if node in above or members == [] or not node.startswith(("_:", "<")):
+    if node in above or members == [] or is_literal(node):
         return None
     above = (*above, node)
     if members:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import islice
+from itertools import filterfalse, islice
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import NOWHERE, Constant
 from streamreasoner.lang.printer import print_expression
+from streamreasoner.rdf.term_kind import is_iri
 from streamreasoner.shell.command import ALIASES, CATALOGUE, ArgumentKind
 from streamreasoner.shell.inputs import first_word
 
@@ -96,9 +97,8 @@ class Completions:
             terms = dictionary.terms(self._seen, stop).to_pylist()
             short = (
                 print_expression(Constant(term, NOWHERE), prefixes)
-                for term in terms
-                if term.startswith("<")
+                for term in filter(is_iri, terms)
             )
-            self._names = sorted({*self._names, *(name for name in short if name[0] != "<")})
+            self._names = sorted({*self._names, *filterfalse(is_iri, short)})
             self._seen = stop
         return self._names

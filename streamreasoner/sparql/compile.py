@@ -29,6 +29,7 @@ from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places, placed
 from streamreasoner.lang.printer import PREFIX_NAME
+from streamreasoner.rdf.term_kind import is_literal
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.algebra import in_scope
@@ -189,7 +190,7 @@ class _Construct:
             self._argument(each, part)
             for each in (pattern.subject, pattern.predicate, pattern.object)
         )
-        if isinstance(subject, Constant) and subject.term.startswith('"'):
+        if isinstance(subject, Constant) and is_literal(subject.term):
             return
         tests: list[Literal] = []
         if isinstance(subject, Variable) and not _stands(part, subject.name, 0):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from streamreasoner.counts import counted
+from streamreasoner.rdf import term_kind
 from streamreasoner.values import comparison, numbers
 from streamreasoner.values.datatypes import spaces
 from streamreasoner.values.functions import (
@@ -198,9 +199,9 @@ TESTS: Mapping[str, Builtin[bool | None]] = {
     "same_term": _exactly((ANYTHING, ANYTHING), _TRUTH, terms.same_term),
     "effective_boolean": _exactly((ANYTHING,), _TRUTH, terms.effective_boolean),
     "in_datatype": _exactly((LITERALS, IRIS), _TRUTH, spaces.in_datatype),
-    "is_iri": _exactly((ANYTHING,), _TRUTH, terms.is_iri),
-    "is_blank": _exactly((ANYTHING,), _TRUTH, terms.is_blank),
-    "is_literal": _exactly((ANYTHING,), _TRUTH, terms.is_literal),
+    "is_iri": _exactly((ANYTHING,), _TRUTH, term_kind.is_iri),
+    "is_blank": _exactly((ANYTHING,), _TRUTH, term_kind.is_blank_node),
+    "is_literal": _exactly((ANYTHING,), _TRUTH, term_kind.is_literal),
     "is_string": _exactly((ANYTHING,), _TRUTH, terms.is_string),
     "is_number": _exactly((ANYTHING,), _TRUTH, terms.is_number),
     "is_integer": _exactly((ANYTHING,), _TRUTH, terms.is_integer),

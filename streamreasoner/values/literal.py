@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from streamreasoner.rdf.terms import Term, TermKind, parse
+from streamreasoner.rdf.term_kind import TermKind, is_literal
+from streamreasoner.rdf.terms import Term, parse
 from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.values.valuation import value
 
@@ -34,7 +35,7 @@ class ValuedLiteral(NamedTuple):
 @lru_cache(maxsize=_CACHED)
 def literal(text: str) -> ValuedLiteral | None:
     """The literal of a canonical term; None if it is an IRI or a blank node."""
-    if not text.startswith('"'):
+    if not is_literal(text):
         return None
     end = text.rindex('"')
     lexical, rest = text[1:end], text[end + 1 :]

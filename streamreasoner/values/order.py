@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import struct
 
+from streamreasoner.rdf.term_kind import is_blank_node, is_literal
 from streamreasoner.values.literal import literal
 from streamreasoner.values.numbers import NUMERIC
 from streamreasoner.values.valuation import ValueKind
@@ -21,8 +22,8 @@ _ALL = (1 << 64) - 1
 def order_key(term: str) -> bytes:
     """Bytes that compare as the canonical term does."""
     text = term.encode()
-    if not term.startswith('"'):
-        return (_BLANK_NODE if term.startswith("_") else _IRI) + text
+    if not is_literal(term):
+        return (_BLANK_NODE if is_blank_node(term) else _IRI) + text
     parsed = literal(term)
     if parsed is None or parsed.value.kind is ValueKind.NONE:
         return _OTHER + text

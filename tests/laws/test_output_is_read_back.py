@@ -21,7 +21,8 @@ from streamreasoner.io.codec.partitions import partitions_of
 from streamreasoner.io.formats.registry import message_writer, of_name
 from streamreasoner.io.formats.writing import writer
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.terms import Term, TermKind, canonical
+from streamreasoner.rdf.term_kind import TermKind
+from streamreasoner.rdf.terms import Term, canonical
 
 NAMES = {1: "flag", 2: "edge", 3: "triple", 4: "quad"}
 ARITIES = {name: arity for arity, name in NAMES.items()}

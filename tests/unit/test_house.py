@@ -43,6 +43,26 @@ PLANTED = {
         '"""A module that does one thing."""\nFOLDER = "backends/columnar"\n',
         2,
     ),
+    **{
+        f"a test of what a term is, {test}": (
+            "streamreasoner/engine/x.py",
+            f'"""A module that does one thing."""\nX = {test}\n',
+            2,
+        )
+        for test in (
+            "term.startswith('<')",
+            "term.startswith(('_:', '\"'))",
+            "pc.starts_with(terms, '<')",
+            "term[0] == '\"'",
+            "term[:1] not in '<\"'",
+            "first == ord('<')",
+        )
+    },
+    "a case of what a term is": (
+        "streamreasoner/engine/x.py",
+        '"""A module that does one thing."""\nmatch x[:1]:\n    case "<": ...\n',
+        2,
+    ),
     "a mock": ("x.py", '"""A module that does one thing."""\nfrom unittest import mock\n', 2),
 }
 

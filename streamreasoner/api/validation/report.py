@@ -19,6 +19,7 @@ from streamreasoner.errors import ProgramError
 from streamreasoner.facts import decode_rows, in_order
 from streamreasoner.lang.ast import Constant
 from streamreasoner.program.sources import SHAPES
+from streamreasoner.rdf.term_kind import is_blank_node
 from streamreasoner.shapes.compile import compile_shapes
 from streamreasoner.shapes.paths import path_text
 from streamreasoner.sparql.algebra import Alternative, Inverse, Negated, Repeat, Sequence
@@ -160,7 +161,7 @@ class _Graph:
 
     def _of_shapes(self, term: str) -> Node:
         """A node of the shapes; a blank one has a name that the data does not have."""
-        if not term.startswith("_:"):
+        if not is_blank_node(term):
             return to_node(term)
         shape = self._compiled.shapes.get(term)
         return rdflib.BNode(f"shapes.{term[2:] if shape is None else shape.name}")

@@ -33,7 +33,9 @@ from streamreasoner.io.formats.rejected import Reason, RejectedError, in_order
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
 from streamreasoner.plan.program_plan import NO_SOURCES
 from streamreasoner.program.unknown import unknown_text
+from streamreasoner.rdf.term_kind import TermKind, kind_of
 from streamreasoner.rdf.terms import canonical
+from streamreasoner.rdf.texts import are_blank_nodes, are_literals
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -51,7 +53,11 @@ if TYPE_CHECKING:
 _INVALID_ID = -1
 _TEXT = pa.large_string()
 _PARTS = 32  # bits for the part of a message
-_BLANK, _LITERAL = b"_"[0], b'"'[0]
+_INVALID = {
+    TermKind.IRI: Reason.INVALID_IRI,
+    TermKind.BLANK_NODE: Reason.INVALID_BLANK_NODE,
+    TermKind.LITERAL: Reason.INVALID_LITERAL,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,28 +375,16 @@ def _check_kinds(
     rows: UpdateRows, terms: Sequence[pa.LargeStringArray], rejected: Rejections
 ) -> None:
     """RDF: subjects and graphs are IRIs or blank nodes, predicates are IRIs."""
-    subjects, predicates = (_first_bytes(column) for column in terms[:2])
-    for index in np.flatnonzero(subjects == _LITERAL).tolist():
+    for index in np.flatnonzero(are_literals(terms[0])).tolist():
         detail = f"The subject {terms[0][index].as_py()[:80]} is a literal."
         _reject(rows, [index], Reason.SUBJECT_KIND, detail, rejected)
-    for index in np.flatnonzero((predicates == _LITERAL) | (predicates == _BLANK)).tolist():
+    for index in np.flatnonzero(pc.or_(are_literals(terms[1]), are_blank_nodes(terms[1]))).tolist():
         detail = f"The predicate {terms[1][index].as_py()[:80]} is not an IRI."
         _reject(rows, [index], Reason.PREDICATE_KIND, detail, rejected)
     if rows.predicate == QUAD:
-        for index in np.flatnonzero(_first_bytes(terms[3]) == _LITERAL).tolist():
+        for index in np.flatnonzero(are_literals(terms[3])).tolist():
             detail = f"The graph {terms[3][index].as_py()[:80]} is a literal."
             _reject(rows, [index], Reason.GRAPH_KIND, detail, rejected)
-
-
-def _first_bytes(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
-    """First byte of each text, 0 for an empty one; uint8 of shape (n,)."""
-    _, offsets, data = texts.buffers()
-    starts = np.frombuffer(offsets, dtype=np.int64, count=len(texts) + 1, offset=8 * texts.offset)
-    first = np.zeros(len(texts), dtype=np.uint8)
-    filled = starts[1:] > starts[:-1]
-    if data is not None:
-        first[filled] = np.frombuffer(data, dtype=np.uint8)[starts[:-1][filled]]
-    return first
 
 
 def _not_rejected(rows: UpdateRows | EncodedUpdates, rejected: Rejections) -> NDArray[np.bool_]:
@@ -400,15 +394,8 @@ def _not_rejected(rows: UpdateRows | EncodedUpdates, rejected: Rejections) -> ND
 
 
 def _invalid_term(text: str) -> tuple[Reason, str]:
-    match text[:1]:
-        case "<":
-            reason = Reason.INVALID_IRI
-        case "_":
-            reason = Reason.INVALID_BLANK_NODE
-        case '"':
-            reason = Reason.INVALID_LITERAL
-        case _:
-            reason = Reason.NOT_A_TERM
+    kind = kind_of(text)
+    reason = Reason.NOT_A_TERM if kind is None else _INVALID[kind]
     try:
         canonical(text)
     except TermError as error:

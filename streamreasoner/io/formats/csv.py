@@ -25,7 +25,8 @@ from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.io.formats.rows.mapped import updates, values_of
 from streamreasoner.io.formats.rows.tables import rows_of_topics
 from streamreasoner.lang.ast import ARITIES, QUAD
-from streamreasoner.rdf.terms import Term, TermKind, canonical
+from streamreasoner.rdf.term_kind import TermKind, begins_term
+from streamreasoner.rdf.terms import Term, canonical
 from streamreasoner.rdf.vocabulary import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def cell_term(cell: str) -> str:
     xsd:decimal, digits with an exponent an xsd:double, with the cell's text as lexical form.
     Anything else, including white space and the empty cell, is a plain string.
     """
-    if cell.startswith(("<", "_:", '"')):
+    if begins_term(cell):
         try:
             return canonical(cell)
         except TermError:

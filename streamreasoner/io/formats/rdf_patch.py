@@ -27,6 +27,7 @@ from streamreasoner.io.formats.reading.patch_tokens import Kind, Token, Tokens
 from streamreasoner.io.formats.reading.scan import by_graph
 from streamreasoner.io.formats.writing.writer import Writer, spaced, statements
 from streamreasoner.rdf.kernels import line_scanner
+from streamreasoner.rdf.term_kind import is_iri, is_literal
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.rdf.vocabulary import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
@@ -254,8 +255,9 @@ class RdfPatch:
         if len(terms) > len(_ROLES):
             raise DataError(f"At character {terms[len(_ROLES)][1].column} a fifth term begins.")
         for (text, token), role in zip(terms, _ROLES, strict=False):
-            if role != "object" and not text.startswith(("<", "_") if role != "predicate" else "<"):
-                allowed = "an <IRI>" if role == "predicate" else "an <IRI> or a blank node"
+            is_predicate = role == "predicate"
+            if role != "object" and (not is_iri(text) if is_predicate else is_literal(text)):
+                allowed = "an <IRI>" if is_predicate else "an <IRI> or a blank node"
                 raise DataError(
                     f"At character {token.column} the {role} is {text[:100]}, not {allowed}."
                 )
@@ -283,7 +285,7 @@ class RdfPatch:
                     text, waiting = f"{text}^^{self._text(datatype)}", next(rest, None)
             try:
                 # Literals may be long and rarely repeat.
-                terms.append((canonical(text) if text.startswith('"') else _node(text), first))
+                terms.append((canonical(text) if is_literal(text) else _node(text), first))
             except TermError as error:
                 raise DataError(f"At character {first.column}: {error}") from None
         return terms

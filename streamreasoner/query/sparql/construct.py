@@ -13,6 +13,7 @@ import numpy as np
 from streamreasoner.lang.ast import Constant
 from streamreasoner.query.sparql.solving.rows import Rows
 from streamreasoner.query.sparql.terms import UNBOUND
+from streamreasoner.rdf.texts import are_iris, are_literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -61,8 +62,8 @@ def constructed(
 def _is_rdf(ids: NDArray[np.int32], terms: QueryTerms) -> NDArray[np.bool_]:
     """Whether the subject and the graph are not literals, and the predicate is an IRI."""
     distinct, places = np.unique(ids, return_inverse=True)
-    firsts = np.array([text[0] for text in terms.decode(distinct).to_pylist()], "<U1")
-    kinds = firsts[places].reshape(ids.shape)
-    is_literal = kinds == '"'
-    is_rdf: NDArray[np.bool_] = (kinds[:, 1] == "<") & ~is_literal[:, 0] & ~is_literal[:, 3:].any(1)
+    texts = terms.decode(distinct)
+    iris = np.asarray(are_iris(texts))[places].reshape(ids.shape)
+    literals = np.asarray(are_literals(texts))[places].reshape(ids.shape)
+    is_rdf: NDArray[np.bool_] = iris[:, 1] & ~literals[:, 0] & ~literals[:, 3:].any(1)
     return is_rdf

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.rdf.texts import are_blank_nodes
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -34,8 +36,7 @@ def described(start: NDArray[np.int32], dataset: Dataset, memory: Memory) -> NDA
         )
         parts.append(np.stack([found[column] for column in "spo"], axis=1))
         objects = np.unique(parts[-1][:, 2])
-        texts = memory.terms.decode(objects).to_pylist()
-        blank = objects[np.array([text.startswith("_:") for text in texts], np.bool_)]
+        blank = objects[np.asarray(are_blank_nodes(memory.terms.decode(objects)))]
         frontier = np.setdiff1d(blank, seen)
         seen = np.union1d(seen, frontier)
     return np.unique(np.concatenate(parts), axis=0)

@@ -16,6 +16,7 @@ from pyoxigraph import RdfFormat, parse, serialize
 from streamreasoner.errors import QueryError
 from streamreasoner.query.sparql.answers import Solutions, Triples, Truth
 from streamreasoner.query.sparql.solutions_text import WRITERS, in_xml
+from streamreasoner.rdf.term_kind import is_blank_node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +113,7 @@ def _document(answer: Triples, name: str, prefixes: Mapping[str, str]) -> bytes:
     syntax = _SYNTAXES[name]
     is_xml = syntax == RdfFormat.RDF_XML
     rows = [*answer]
-    if is_xml and any(term.startswith("_:") and term[2].isdigit() for row in rows for term in row):
+    if is_xml and any(is_blank_node(term) and term[2].isdigit() for row in rows for term in row):
         # Names in XML begin with a letter; labels are of the document alone.
         rows = [tuple(re.sub(r"\A_:", "_:n", term) for term in row) for row in rows]
     lines = "".join(f"{s} {p} {o} .\n" for s, p, o in rows)

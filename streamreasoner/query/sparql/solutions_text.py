@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from streamreasoner.errors import QueryError
 from streamreasoner.facts import decode_rows
 from streamreasoner.lang.constants import bare
+from streamreasoner.rdf.term_kind import is_blank_node, is_iri
 from streamreasoner.rdf.terms import parse
 
 if TYPE_CHECKING:
@@ -127,9 +128,9 @@ def _csv(term: str) -> str:
 
 def _parts(term: str) -> tuple[str, str, str, str]:
     """The kind, value, language and datatype of a canonical term, which needs no validation."""
-    if term.startswith("<"):
+    if is_iri(term):
         return "uri", term[1:-1], "", ""
-    if term.startswith("_"):
+    if is_blank_node(term):
         return "bnode", term[2:], "", ""
     end = term.rindex('"')
     value, rest = term[1:end], term[end + 1 :]

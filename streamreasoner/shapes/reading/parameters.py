@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from streamreasoner.rdf.term_kind import is_iri, is_literal
 from streamreasoner.rdf.terms import parse, to_ntriples
 from streamreasoner.rdf.vocabulary import XSD_BOOLEAN, XSD_DATE, XSD_DATE_TIME, XSD_STRING
 from streamreasoner.shapes.graph import iri
@@ -48,7 +49,7 @@ def is_true(name: str, value: str) -> bool:
 
 
 def _iri(name: str, value: str, *_: object) -> Values:
-    if not value.startswith("<"):
+    if not is_iri(value):
         raise UnsupportedError(name, "an IRI")
     return (value,)
 
@@ -80,7 +81,7 @@ def _bound(name: str, value: str, *_: object) -> Values:
 
 
 def _pattern(name: str, value: str, graph: Graph, node: str) -> Values:
-    if not value.startswith('"'):
+    if not is_literal(value):
         raise UnsupportedError(name, "a string")
     text = parse(value).value
     flags = "".join(parse(each).value for each in graph.objects(node, iri("flags")))
@@ -146,7 +147,7 @@ def _closed(name: str, value: str, graph: Graph, node: str) -> Values:
         path
         for each in graph.objects(node, iri("property"))
         for path in graph.objects(each, iri("path"))
-        if path.startswith("<")
+        if is_iri(path)
     ]
     for each in graph.objects(node, iri("ignoredProperties")):
         members = graph.members(each)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from streamreasoner.errors import ProgramError
+from streamreasoner.rdf.term_kind import is_literal
 from streamreasoner.rdf.terms import parse
 from streamreasoner.rdf.vocabulary import OWL, RDF_TYPE
 from streamreasoner.shapes.graph import SH, SHAPES_GRAPH, iri
@@ -165,7 +166,7 @@ class Queries:
 
     def _read(self, source: str, form: str, span: Span) -> Query | None:
         texts = self._graph.objects(source, iri(form))
-        if len(texts) != 1 or not texts[0].startswith('"'):
+        if len(texts) != 1 or not is_literal(texts[0]):
             self._report(f"a constraint in SPARQL has one sh:{form}", "write its query", span)
             return None
         prefixes = dict(self._prefixes(source))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.rdf.term_kind import is_blank_node, is_iri
 from streamreasoner.rdf.terms import parse
 from streamreasoner.rdf.vocabulary import OWL, RDF_TYPE, RDFS, XSD_STRING
 from streamreasoner.shapes.graph import SH, iri
@@ -140,7 +141,7 @@ class Reader:
 
     def _place(self, node: str) -> Span:
         """Where a shape begins; one without a name at its path, after the shape that has it."""
-        if node.startswith("<"):
+        if is_iri(node):
             return self._places.first(node)
         if node not in self._parents:
             return self._places.first(iri("NodeShape"))
@@ -155,7 +156,7 @@ class Reader:
         nodes = list(self._graph.objects(node, iri("path")))
         while nodes:
             part = nodes.pop(0)
-            if part.startswith("<"):
+            if is_iri(part):
                 yield part
             elif part not in seen:
                 seen.add(part)
@@ -166,7 +167,7 @@ class Reader:
         """A name that no other shape has, from IRIs and paths."""
         if node in self._names:
             return self._names[node]
-        if node.startswith("<"):
+        if is_iri(node):
             words = local_name(node)
         elif node in self._parents:
             parent, role = self._parents[node]
@@ -199,11 +200,11 @@ class Reader:
         for kind in TARGETS:
             for term in self._graph.objects(node, iri(kind)):
                 span = self._places.find(iri(kind), place)
-                if term.startswith("_:") or (kind != NODE and not term.startswith("<")):
-                    self._report(f"sh:{kind} is {_kind(term)}", "name an IRI", span)
+                if is_blank_node(term) or (kind != NODE and not is_iri(term)):
+                    self._report(f"sh:{kind} is a {parse(term).kind.value}", "name an IRI", span)
                 else:
                     yield kind, term
-        if node.startswith("<") and not self._classes.isdisjoint(self._graph.objects(node, _TYPE)):
+        if is_iri(node) and not self._classes.isdisjoint(self._graph.objects(node, _TYPE)):
             yield CLASS, node
 
     def _components(self, node: str, place: Span, *, has_path: bool) -> Iterator[Component]:
@@ -251,7 +252,7 @@ class Reader:
 
     def _severity(self, node: str, place: Span) -> str:
         severity = next(iter(self._values(node, "severity", place, most=1)), iri("Violation"))
-        if not severity.startswith("<"):
+        if not is_iri(severity):
             self._report("sh:severity is not an IRI", "write sh:Warning, or an IRI of yours", place)
         return severity
 
@@ -308,7 +309,3 @@ def _is_below(node: str, parents: Mapping[str, tuple[str, str]]) -> bool:
             return above == node
         seen.add(above)
     return False
-
-
-def _kind(term: str) -> str:
-    return "a blank node" if term.startswith("_:") else "a literal"

@@ -5,8 +5,10 @@ Source: Shapes Constraint Language (SHACL), W3C Recommendation of 20 July 2017, 
 
 from __future__ import annotations
 
+from itertools import filterfalse
 from typing import TYPE_CHECKING
 
+from streamreasoner.rdf.term_kind import is_blank_node
 from streamreasoner.rdf.terms import parse
 from streamreasoner.rdf.vocabulary import (
     XSD_BOOLEAN,
@@ -107,7 +109,7 @@ class Bodies:
                 yield f"{values}, not matches(str({v}), {component.values[1]})"
             case "uniqueLang":
                 yield f"{name}__language(?this, ?language, ?count), ?count > 1"
-            case "hasValue" if first.startswith("_:"):
+            case "hasValue" if is_blank_node(first):
                 yield checked
             case "hasValue" if self._shape.path is not None:
                 yield f"{checked}, not {self._value}(?this, {first})"
@@ -144,7 +146,7 @@ class Bodies:
     def helpers(self, name: str, component: Component) -> Iterator[str]:  # noqa: C901, PLR0912 - a case for each component
         """The rules of the predicates that the bodies of a constraint read."""
         every, v = self.values.replace("(?this, ?value)", "(_, ?value)"), self._v
-        known = [each for each in component.values if not each.startswith("_:")]
+        known = [*filterfalse(is_blank_node, component.values)]
         match component.name:
             case "in" | "closed":
                 yield from (f"{name}__right({term}) ." for term in known)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import NOWHERE, QUAD, Atom, Constant, Negation, Rule
+from streamreasoner.rdf.term_kind import is_blank_node
 from streamreasoner.shapes.graph import SHAPES_GRAPH
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _PREDICATE = "shacl_shapes"
 
 def known(term: str) -> Constant:
     """A term of the shapes as a constant; their blank nodes are not those of the data."""
-    name = f"<urn:streamreasoner:shapes:{term[2:]}>" if term.startswith("_:") else term
+    name = f"<urn:streamreasoner:shapes:{term[2:]}>" if is_blank_node(term) else term
     return Constant(name, NOWHERE)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import NOWHERE, Constant
 from streamreasoner.lang.printer import print_expression
+from streamreasoner.rdf.term_kind import is_iri, is_literal
 from streamreasoner.rdf.terms import parse
 from streamreasoner.shapes.paths import path_text
 from streamreasoner.shapes.shape import REFERRING
@@ -122,7 +123,7 @@ class Texts:
 
     def _short(self, term: str) -> str:
         """A term as the rule language writes it; numbers and node kinds as they are."""
-        if term[0] not in '<"':
+        if not (is_iri(term) or is_literal(term)):
             return term
         return print_expression(Constant(term, NOWHERE), self._prefixes)
 

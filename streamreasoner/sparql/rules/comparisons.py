@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import UNDECIDED, Call, Comparison, Constant, Negation, Variable
-from streamreasoner.rdf.terms import TermKind, parse, to_ntriples
+from streamreasoner.rdf.term_kind import TermKind, is_literal
+from streamreasoner.rdf.terms import parse, to_ntriples
 from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.sparql.rules.bodies import Body, names_of
 from streamreasoner.sparql.rules.rulebook import atom
@@ -121,7 +122,7 @@ def is_ordered(value: Value) -> bool:
     if not isinstance(value, Constant):
         return True
     term = value.term
-    plain = term[0] == '"' and parse(term).datatype == XSD_STRING
+    plain = is_literal(term) and parse(term).datatype == XSD_STRING
     return plain or is_number(term) or is_boolean(term) or is_instant(term)
 
 
@@ -137,7 +138,7 @@ def _may_be_unknown(value: Value) -> bool:
 def _is_no_literal(value: Value) -> bool:
     match value:
         case Constant(term):
-            return not term.startswith('"')
+            return not is_literal(term)
         case Call(function):
             return function in {"datatype", "iri"}
         case _:

@@ -22,6 +22,7 @@ from streamreasoner.lang.ast import (
     Variable,
 )
 from streamreasoner.lang.constants import negative
+from streamreasoner.rdf.term_kind import is_iri
 from streamreasoner.rdf.terms import parse, to_ntriples
 from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.sparql.algebra import Apply, Exists
@@ -180,7 +181,7 @@ class Conditions:
                     for given, value in self.values(inner, body)
                 ]
             case Apply(function, arguments) if function in VALUES:
-                if function.startswith("<") and len(arguments) != 1:
+                if is_iri(function) and len(arguments) != 1:
                     message = f"{function} takes 1 argument, not {len(arguments)}"
                     raise UnsupportedError(message, expression.span)
                 return [

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from streamreasoner.rdf.term_kind import is_iri
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
@@ -46,7 +48,7 @@ def occurrences(folders: Iterable[Path], terms: Sequence[str]) -> Iterator[Occur
 
 
 def _pattern(term: str) -> bytes:
-    if term.startswith("<"):
+    if is_iri(term):
         return re.escape(term[1:-1].encode()) + _END
     forms = {term, json.dumps(term)[1:-1], json.dumps(term, ensure_ascii=False)[1:-1]}
     return b"|".join(re.escape(form.encode()) for form in sorted(forms))

@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from streamreasoner.rdf.terms import Term, TermKind, to_ntriples
+from streamreasoner.rdf.term_kind import TermKind
+from streamreasoner.rdf.terms import Term, to_ntriples
 from streamreasoner.rdf.vocabulary import XSD_DOUBLE, XSD_FLOAT
 from streamreasoner.values import calendar
 from streamreasoner.values.valuation import ValueKind, value

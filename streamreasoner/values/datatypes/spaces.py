@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from streamreasoner.rdf.term_kind import is_iri
 from streamreasoner.rdf.vocabulary import (
     RDF_LANG_STRING,
     RDF_PLAIN_LITERAL,
@@ -103,7 +104,7 @@ def in_datatype(term: str, datatype: str) -> bool | None:
     """
     parsed = literal(term)
     name = datatype[1:-1]
-    if parsed is None or not datatype.startswith("<") or not _recognised(parsed, name):
+    if parsed is None or not is_iri(datatype) or not _recognised(parsed, name):
         return None
     found = _value(parsed)
     if found is None:

@@ -8,6 +8,7 @@ from math import isnan
 
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.iris import resolve
+from streamreasoner.rdf.term_kind import is_iri
 from streamreasoner.rdf.terms import parse, to_ntriples
 from streamreasoner.rdf.vocabulary import (
     RDF_DIR_LANG_STRING,
@@ -187,21 +188,6 @@ def skolem(*arguments: str) -> str | None:
         return None
     digest = sha256("\0".join(arguments).encode()).hexdigest()
     return f"_:sk{depth}.{digest[:_HEX_DIGITS]}"
-
-
-def is_iri(term: str) -> bool:
-    """Whether it is an IRI."""
-    return term.startswith("<")
-
-
-def is_blank(term: str) -> bool:
-    """Whether it is a blank node."""
-    return term.startswith("_")
-
-
-def is_literal(term: str) -> bool:
-    """Whether it is a literal, ill-typed ones included."""
-    return term.startswith('"')
 
 
 def is_string(term: str) -> bool:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from streamreasoner.api.nodes import from_ntriples, to_ntriples
 from streamreasoner.errors import TermError
-from streamreasoner.rdf.terms import Term, TermKind, canonical
+from streamreasoner.rdf.term_kind import TermKind
+from streamreasoner.rdf.terms import Term, canonical
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

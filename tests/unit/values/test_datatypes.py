@@ -6,7 +6,8 @@ from itertools import combinations
 
 import pytest
 
-from streamreasoner.rdf.terms import Term, TermKind
+from streamreasoner.rdf.term_kind import TermKind
+from streamreasoner.rdf.terms import Term
 from streamreasoner.values.datatypes.spaces import canonical, in_datatype
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from streamreasoner.errors import DataError, TermError
+from streamreasoner.rdf.term_kind import is_literal, is_triple_term
 from streamreasoner.rdf.terms import canonical
 
 _CACHED_NODES = 1 << 16
@@ -113,7 +114,7 @@ def _terms(text: str) -> tuple[tuple[str, ...], int]:
     terms: tuple[str, ...] = ()
     for pattern, role, allowed in _TRIPLE:
         match = pattern.match(text, position)
-        if match is None or match[0].startswith("<<"):
+        if match is None or is_triple_term(match[0]):
             raise DataError(
                 f"At character {position + 1} {_missing(text, position, role, allowed)}"
             )
@@ -148,7 +149,7 @@ def _missing(text: str, position: int, role: str, allowed: str) -> str:
 def _term(text: str, role: str, position: int) -> str:
     try:
         # Literals may be long and rarely repeat.
-        return canonical(text) if text.startswith('"') else _node(text)
+        return canonical(text) if is_literal(text) else _node(text)
     except TermError as error:
         raise DataError(f"The {role} at character {position + 1}: {error}") from None
 

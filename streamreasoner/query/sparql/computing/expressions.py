@@ -14,6 +14,7 @@ from streamreasoner.errors import QueryError
 from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.query.sparql.computing.comparison import equals, ordered
 from streamreasoner.query.sparql.computing.functions import FUNCTIONS
+from streamreasoner.rdf.term_kind import is_iri, is_literal
 from streamreasoner.rdf.vocabulary import XSD_BOOLEAN
 from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING
@@ -145,7 +146,7 @@ class Expressions:
                     f"{function} has no flag {unknown!r}. Its flags are i, m, q, s and x."
                 )
             case _ if (known := FUNCTIONS.get(function)) is not None:
-                if function.startswith("<") and len(arguments) != 1:
+                if is_iri(function) and len(arguments) != 1:
                     raise QueryError(f"{function} takes 1 argument, not {len(arguments)}.")
                 return self._strict(known, arguments)
             case _:
@@ -180,14 +181,14 @@ class Expressions:
         operand = self.value(expression)
         constants = {each.term for each in listed if isinstance(each, Constant)}
         # An IRI is equal to itself only, so a long list of them is not walked.
-        literals = [term for term in constants if term.startswith('"')]
+        literals = [*filter(is_literal, constants)]
         others = [self.value(each) for each in listed if not isinstance(each, Constant)]
 
         def call(row: Row) -> str | None:
             term = operand(row)
             if term is None or (term in constants and equals(term, term)):
                 return None if term is None else TRUE
-            known = literals if term.startswith('"') else ()
+            known = literals if is_literal(term) else ()
             results = chain(
                 (equals(term, each) for each in known),
                 (equals(term, other(row)) for other in others),

@@ -12,6 +12,8 @@ import io
 import re
 from typing import TYPE_CHECKING
 
+from streamreasoner.rdf.term_kind import is_blank_node
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -88,7 +90,7 @@ class DocumentLabels:
         Blocks must be of the same triples whenever a document is read: how its bytes arrive must
         not matter.
         """
-        nodes = dict.fromkeys(each for each in terms if each.startswith("_:"))
+        nodes = dict.fromkeys(filter(is_blank_node, terms))
         new = [
             each for each in nodes if each not in self._labels and _is_random(each, self._written)
         ]
