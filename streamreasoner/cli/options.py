@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamreasoner.config.format_names import FormatName
 from streamreasoner.rdf.graph_mode import GraphMode
 
 if TYPE_CHECKING:
@@ -17,37 +18,37 @@ if TYPE_CHECKING:
 class Written(StrEnum):
     """The formats of messages that are written."""
 
-    JSON = "json"
-    JSON_LINES = "json-lines"
-    NTRIPLES = "ntriples"
-    NQUADS = "nquads"
-    RDF_PATCH = "rdf-patch"
+    JSON = FormatName.JSON
+    JSON_LINES = FormatName.JSON_LINES
+    NTRIPLES = FormatName.NTRIPLES
+    NQUADS = FormatName.NQUADS
+    RDF_PATCH = FormatName.RDF_PATCH
 
 
 class Printed(StrEnum):
     """The formats in which facts are printed: those of messages, and documents of graphs."""
 
-    JSON = "json"
-    JSON_LINES = "json-lines"
-    NTRIPLES = "ntriples"
-    NQUADS = "nquads"
-    RDF_PATCH = "rdf-patch"
-    TURTLE = "turtle"
-    TRIG = "trig"
-    JSON_LD = "json-ld"
+    JSON = FormatName.JSON
+    JSON_LINES = FormatName.JSON_LINES
+    NTRIPLES = FormatName.NTRIPLES
+    NQUADS = FormatName.NQUADS
+    RDF_PATCH = FormatName.RDF_PATCH
+    TURTLE = FormatName.TURTLE
+    TRIG = FormatName.TRIG
+    JSON_LD = FormatName.JSON_LD
 
 
 class Read(StrEnum):
     """The formats of sources whose names do not tell theirs."""
 
-    JSON_LINES = "json-lines"
-    NTRIPLES = "ntriples"
-    NQUADS = "nquads"
-    RDF_PATCH = "rdf-patch"
-    TURTLE = "turtle"
-    TRIG = "trig"
-    JSON_LD = "json-ld"
-    RDF_XML = "rdf-xml"
+    JSON_LINES = FormatName.JSON_LINES
+    NTRIPLES = FormatName.NTRIPLES
+    NQUADS = FormatName.NQUADS
+    RDF_PATCH = FormatName.RDF_PATCH
+    TURTLE = FormatName.TURTLE
+    TRIG = FormatName.TRIG
+    JSON_LD = FormatName.JSON_LD
+    RDF_XML = FormatName.RDF_XML
 
 
 Rules = Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")]

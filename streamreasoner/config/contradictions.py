@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from streamreasoner import durations
-from streamreasoner.config import kinds as values
 from streamreasoner.config import registry, security, server
-from streamreasoner.config.kafka import KafkaConfig, topic_roles
+from streamreasoner.config.format_names import REGISTRY_FORMATS, ROW_FORMATS, TABLE_FORMATS
+from streamreasoner.config.kafka import KafkaConfig, topic_keys
 from streamreasoner.config.registry import URLS
 
 if TYPE_CHECKING:
@@ -65,14 +65,14 @@ def _unmapped_topics(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator
     of_tables = any(each.table is not None for each in input_.map.values())
     for topic in kafka.input_topics:
         name = input_.format_of(topic)
-        if name not in values.ROW_FORMATS or topic in topics:
+        if name not in ROW_FORMATS or topic in topics:
             continue
-        if name in values.TABLE_FORMATS and of_tables:
+        if name in TABLE_FORMATS and of_tables:
             continue
         yield (
             f'input.map: nothing for the topic "{topic}", whose format is {name}, allowed: '
             f'a mapping with topic = "{topic}"'
-            + (" or with a table" if name in values.TABLE_FORMATS else "")
+            + (" or with a table" if name in TABLE_FORMATS else "")
         )
 
 
@@ -83,7 +83,7 @@ def _rows_with_keys(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator[
     for topic in kafka.input_topics:
         semantics = input_.semantics_by_topic.get(topic, input_.semantics)
         name = input_.format_of(topic)
-        if semantics == "upsert" and name in values.TABLE_FORMATS:
+        if semantics == "upsert" and name in TABLE_FORMATS:
             yield (
                 f'input.semantics: found "upsert" for the topic "{topic}", whose format {name} '
                 'has both states of a row, allowed: "multiset" or "set" for it'
@@ -98,7 +98,7 @@ def _without_registry(
         return
     for topic in kafka.input_topics:
         name = input_.format_of(topic)
-        if name in values.REGISTRY_FORMATS:
+        if name in REGISTRY_FORMATS:
             yield (
                 f'schema_registry.url: missing for the topic "{topic}", whose format is {name}, '
                 f"it must be {URLS.allowed}"
@@ -128,7 +128,7 @@ def _login_and_encryption(kafka: KafkaConfig) -> Iterator[str]:
 def _shared_topics(kafka: KafkaConfig, rules: RulesConfig | None) -> Iterator[str]:
     """Each topic has one role: a pipeline that reads its own output never ends."""
     first: dict[str, str] = {}
-    for name, key in topic_roles(kafka, None if rules is None else rules.control_topic):
+    for name, key in topic_keys(kafka, None if rules is None else rules.control_topic):
         if name in first:
             yield (
                 f'{key}: found "{name}", which {first[name]} names too, allowed: a topic that no '

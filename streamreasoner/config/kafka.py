@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from streamreasoner.config import kinds as values
 from streamreasoner.config.kinds import key as _key
@@ -48,24 +49,46 @@ class KafkaConfig:
     security: SecurityConfig
 
 
-def topic_roles(kafka: KafkaConfig, control_topic: str | None) -> Iterator[tuple[str, str]]:
-    """The topics of a pipeline, each with the configuration key that names it."""
-    for name in kafka.input_topics:
-        yield name, "kafka.input_topics"
-    yield kafka.output_topic, "kafka.output_topic"
-    yield kafka.violations_topic, "kafka.violations_topic"
-    yield kafka.dead_letter_topic, "kafka.dead_letter_topic"
-    yield kafka.progress_topic, "kafka.progress_topic"
-    if control_topic is not None:
-        yield control_topic, "rules.control_topic"
+class TopicKey(StrEnum):
+    """The key of the configuration that names a topic, which tells what the topic is for."""
+
+    INPUT = "kafka.input_topics"
+    OUTPUT = "kafka.output_topic"
+    VIOLATIONS = "kafka.violations_topic"
+    DEAD_LETTER = "kafka.dead_letter_topic"
+    PROGRESS = "kafka.progress_topic"
+    CONTROL = "rules.control_topic"
+
+
+PUBLISHED = (TopicKey.OUTPUT, TopicKey.VIOLATIONS)
+"""The topics of what is derived."""
+
+
+def topic_keys(kafka: KafkaConfig, control_topic: str | None) -> Iterator[tuple[str, TopicKey]]:
+    """The topics of a pipeline, each with its key."""
+    for key in TopicKey:
+        match key:
+            case TopicKey.INPUT:
+                yield from ((name, key) for name in kafka.input_topics)
+            case TopicKey.CONTROL:
+                if control_topic is not None:
+                    yield control_topic, key
+            case _:
+                yield getattr(kafka, key.removeprefix("kafka.")), key
+
+
+def topics_of(kafka: KafkaConfig, *keys: TopicKey, control_topic: str | None = None) -> list[str]:
+    """The topics of some keys."""
+    return [name for name, key in topic_keys(kafka, control_topic) if key in keys]
 
 
 def read_topics(kafka: KafkaConfig, control_topic: str | None) -> tuple[str, ...]:
-    """The topics that a pipeline reads."""
-    return (*kafka.input_topics, *(() if control_topic is None else (control_topic,)))
+    """The topics from which a pipeline takes its input and changes of its program."""
+    keys = TopicKey.INPUT, TopicKey.CONTROL
+    return tuple(topics_of(kafka, *keys, control_topic=control_topic))
 
 
-def own_topics(kafka: KafkaConfig, control_topic: str | None) -> dict[str, str]:
+def own_topics(kafka: KafkaConfig, control_topic: str | None) -> dict[str, TopicKey]:
     """The topics that exist for the pipeline, without its input, with their keys."""
-    roles = topic_roles(kafka, control_topic)
-    return {name: key for name, key in roles if key != "kafka.input_topics"}
+    keys = topic_keys(kafka, control_topic)
+    return {name: key for name, key in keys if key is not TopicKey.INPUT}

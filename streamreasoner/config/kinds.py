@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from streamreasoner import durations
+from streamreasoner.config.format_names import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -246,22 +247,6 @@ def _bases(value: Any, directory: Path) -> dict[str, str]:
     return bases
 
 
-REGISTRY_FORMATS = ("avro", "protobuf", "debezium-avro")
-"""Formats whose messages name a schema of a registry."""
-TABLE_FORMATS = ("debezium", "debezium-avro")
-"""Formats whose messages name the table of their rows, and what it was before."""
-JSON_ROW_FORMATS = ("json-rows", "debezium")
-"""Formats of rows in JSON."""
-ROW_FORMATS = ("json-rows", "csv", "debezium", *REGISTRY_FORMATS)
-"""Formats of rows, which need a mapping."""
-FORMATS = (
-    *("json", "json-lines", "ntriples", "nquads", "rdf-patch"),
-    *("turtle", "trig", "json-ld", "rdf-xml"),
-    *ROW_FORMATS,
-)
-"""The formats of messages, by name."""
-WRITTEN = FORMATS[:5]
-"""Those that are also written: one line for each update."""
 TEXT = KeyKind("text", _text)
 FORMAT = one_of(*FORMATS)
 FORMATS_OF_TOPICS = KeyKind(

@@ -25,8 +25,10 @@ from streamreasoner.config.messages import InputConfig, OutputConfig
 from streamreasoner.config.process import (
     LogConfig,
     PipelineConfig,
+    RetentionConfig,
     RulesConfig,
     SparkConfig,
+    StateConfig,
     TimeConfig,
 )
 from streamreasoner.config.registry import RegistryConfig
@@ -34,7 +36,6 @@ from streamreasoner.config.rows import MappingProblemsError
 from streamreasoner.config.secrets import SECRET
 from streamreasoner.config.security import SecurityConfig
 from streamreasoner.config.server import ServerConfig
-from streamreasoner.config.state import RetentionConfig, StateConfig
 from streamreasoner.errors import ConfigError
 from streamreasoner.system.jvm import CACHE_VARIABLE, REPOSITORY_VARIABLE
 

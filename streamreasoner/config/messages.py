@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamreasoner.config import kinds as values
+from streamreasoner.config.format_names import FormatName
 from streamreasoner.config.kinds import key as _key
 from streamreasoner.config.rows import MAPPINGS, RowMapping
 
@@ -49,7 +50,9 @@ class OutputConfig:
     """
 
     include: str = _key(values.one_of("derived", "all"), "derived")
-    format: str = _key(values.one_of("json", "nquads", "rdf-patch"), "json")
+    format: str = _key(
+        values.one_of(FormatName.JSON, FormatName.NQUADS, FormatName.RDF_PATCH), FormatName.JSON
+    )
     envelope: str = _key(values.one_of("changes", "upsert"), "changes")
 
     @property

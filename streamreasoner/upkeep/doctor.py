@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from streamreasoner.config import load
-from streamreasoner.config.kinds import REGISTRY_FORMATS
+from streamreasoner.config.format_names import REGISTRY_FORMATS
 from streamreasoner.counts import counted
 from streamreasoner.io.formats.schemas.connect import connect
 from streamreasoner.server.listening import listen

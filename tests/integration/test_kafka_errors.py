@@ -18,7 +18,7 @@ from spark_backend import MARKS_OF_AN_OWN_JVM
 from spark_jvm import joined
 from thorough import THOROUGH
 
-from streamreasoner.config.kafka import own_topics, topic_roles
+from streamreasoner.config.kafka import own_topics, topic_keys
 from streamreasoner.errors import BrokerError, StreamReasonerError
 from streamreasoner.io.codec.encode import Message
 from streamreasoner.io.kafka.access.rights import (
@@ -277,7 +277,7 @@ def commands(case, secure):
                     raise
 
     def create():
-        admin, names = secure.admin, [name for name, _ in topic_roles(kafka, control)]
+        admin, names = secure.admin, [name for name, _ in topic_keys(kafka, control)]
         for answer in admin.delete_topics(names).values():
             with suppress(KafkaException):
                 answer.result()

@@ -9,7 +9,7 @@ import pytest
 from kafka import KafkaAdminClient
 from pipelines import await_published, changes, fact, net, new_case, produce, recreate
 
-from streamreasoner.config.kafka import topic_roles
+from streamreasoner.config.kafka import topic_keys
 from streamreasoner.errors import StateError
 from streamreasoner.io.kafka.topic_checks import admin_client
 from streamreasoner.io.kafka.topic_ids import TopicIds
@@ -45,7 +45,7 @@ def begin(case):
 
 def topic_of(case, key):
     """The topic that a configuration key names."""
-    by_topic = dict(topic_roles(case.kafka, case.config.rules.control_topic))
+    by_topic = dict(topic_keys(case.kafka, case.config.rules.control_topic))
     return next(name for name, role in by_topic.items() if role == key)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.partitioner.default import murmur2
 
-from streamreasoner.config.kinds import WRITTEN
+from streamreasoner.config.format_names import WRITTEN
 from streamreasoner.errors import TermError
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.codec.encode import ANY_PARTITION, ChangeEncoder

@@ -88,14 +88,14 @@ def delete(
 
     from streamreasoner.cli.confirm import confirm
     from streamreasoner.config import load
-    from streamreasoner.config.kafka import own_topics, topic_roles
+    from streamreasoner.config.kafka import own_topics, topic_keys
     from streamreasoner.errors import ConfigError
     from streamreasoner.io.kafka import deletion
     from streamreasoner.io.kafka.owners.presence import check_ended
 
     loaded = load(config)
     kafka, control, app_id = loaded.kafka, loaded.rules.control_topic, loaded.pipeline.app_id
-    keys = dict(topic_roles(kafka, control))
+    keys = dict(topic_keys(kafka, control))
     if unknown := [name for name in names or () if name not in keys]:
         raise ConfigError(
             f"{', '.join(unknown)}: not in {config}, whose topics are {', '.join(keys)}."

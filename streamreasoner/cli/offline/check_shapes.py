@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamreasoner.cli.options import BaseIri, HeaderLine, ReadAs, reading
+from streamreasoner.config.format_names import FormatName
 from streamreasoner.counts import counted
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class ReportFormat(StrEnum):
     """How violations are printed."""
 
     TEXT = "text"
-    TURTLE = "turtle"
+    TURTLE = FormatName.TURTLE
     JSON = "json"
 
 

@@ -18,6 +18,7 @@ from streamreasoner.cli.options import (
     StateDirectory,
     reading,
 )
+from streamreasoner.config.format_names import FormatName
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
@@ -36,10 +37,10 @@ class Form(StrEnum):
     XML = "xml"
     CSV = "csv"
     TSV = "tsv"
-    TURTLE = "turtle"
-    NTRIPLES = "ntriples"
-    RDF_XML = "rdf-xml"
-    JSON_LD = "json-ld"
+    TURTLE = FormatName.TURTLE
+    NTRIPLES = FormatName.NTRIPLES
+    RDF_XML = FormatName.RDF_XML
+    JSON_LD = FormatName.JSON_LD
 
 
 def query(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,6 @@ import typer
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from pathlib import Path
 
     from streamreasoner.history.epochs import Past
@@ -89,12 +89,9 @@ def time_of(text: str) -> datetime | None:
 
 def iso(time: datetime | None) -> str | None:
     """A time as messages of the output topic have it."""
-    from datetime import UTC, timedelta
-    from datetime import datetime as moment
-
     from streamreasoner.io.formats.reading import timestamps
 
     if time is None:
         return None
-    milliseconds = (time - moment(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    milliseconds = (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
     return timestamps.iso(milliseconds)

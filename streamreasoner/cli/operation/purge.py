@@ -6,6 +6,7 @@ import json
 import re
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +18,6 @@ from streamreasoner.errors import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
     from pathlib import Path
 
     from streamreasoner.config import Config
@@ -254,16 +254,13 @@ def _term(text: str, program: CheckedProgram) -> str:
 
 def _moment(text: str) -> datetime:
     """The time that a text names, or that was as long ago as it says."""
-    from datetime import UTC, timedelta
-    from datetime import datetime as time
-
     from streamreasoner.cli.operation.moments import time_of
     from streamreasoner.errors import DataError
 
     age = _AGE.fullmatch(text)
     if age is not None:
         number = int(age[1])
-        return time.now(UTC) - (timedelta(hours=number) if age[2] == "h" else timedelta(number))
+        return datetime.now(UTC) - (timedelta(hours=number) if age[2] == "h" else timedelta(number))
     moment = time_of(text)
     if moment is None:
         raise DataError(
@@ -275,9 +272,11 @@ def _moment(text: str) -> datetime:
 
 def _outside(config: Config) -> Iterator[tuple[str, str]]:
     """Copies that this command does not reach, and what to do there."""
+    from streamreasoner.config.kafka import TopicKey, topic_keys
+
     kafka = config.kafka
-    topics = [*kafka.input_topics, kafka.output_topic, kafka.dead_letter_topic]
-    topics += [config.rules.control_topic] if config.rules.control_topic else []
+    keys = topic_keys(kafka, config.rules.control_topic)
+    topics = [name for name, key in keys if key is not TopicKey.PROGRESS]
     yield f"topics {', '.join(topics)}", "their messages go with the retention of the topics"
     yield f"readers of {kafka.output_topic}", "they have applied the changes of -1; erase copies"
     if not config.spark_state.startswith(_LOCAL):

@@ -13,7 +13,7 @@ from streamreasoner.counts import counted
 from streamreasoner.errors import DataError, StateError
 
 if TYPE_CHECKING:
-    from streamreasoner.config.state import StateConfig
+    from streamreasoner.config.process import StateConfig
 
 
 def rebuild(

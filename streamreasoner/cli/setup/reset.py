@@ -23,7 +23,7 @@ def reset(config: ConfigFile = CONFIG_FILE, *, yes: Yes = False) -> None:
 
     from streamreasoner.cli.confirm import confirm
     from streamreasoner.config import load
-    from streamreasoner.config.kafka import read_topics
+    from streamreasoner.config.kafka import PUBLISHED, read_topics, topics_of
     from streamreasoner.io.kafka import deletion
     from streamreasoner.io.kafka.owners.presence import check_ended
     from streamreasoner.state.lock import StateLock
@@ -31,7 +31,7 @@ def reset(config: ConfigFile = CONFIG_FILE, *, yes: Yes = False) -> None:
 
     loaded = load(config)
     kafka, app_id = loaded.kafka, loaded.pipeline.app_id
-    published = (kafka.output_topic, kafka.violations_topic)
+    published = topics_of(kafka, *PUBLISHED)
     with closing(StateLock(loaded.state.directory, timeout=_WAIT_SECONDS)):
         check_ended(kafka, app_id, "it is not reset")
         topics = deletion.existing(kafka, (*published, kafka.progress_topic))

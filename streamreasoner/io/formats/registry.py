@@ -24,6 +24,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from streamreasoner.config.format_names import FORMATS, FormatName
 from streamreasoner.io.formats.reading.compression import SUFFIXES
 from streamreasoner.io.formats.reading.format import Format
 
@@ -39,49 +40,55 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.dictionary import Dictionary
 
 _HERE = __name__.rpartition(".")[0]
-NTRIPLES = Format("ntriples", (".nt",), ("application/n-triples",), f"{_HERE}.ntriples")
-NQUADS = Format("nquads", (".nq",), ("application/n-quads",), f"{_HERE}.nquads")
-TURTLE = Format("turtle", (".ttl",), ("text/turtle",), f"{_HERE}.turtle")
-TRIG = Format("trig", (".trig",), ("application/trig",), f"{_HERE}.trig")
-JSON_LD = Format("json-ld", (".jsonld",), ("application/ld+json",), f"{_HERE}.json_ld")
-RDF_XML = Format("rdf-xml", (".rdf", ".owl", ".xml"), ("application/rdf+xml",), f"{_HERE}.rdf_xml")
-CSV = Format("csv", (".csv",), ("text/csv",), f"{_HERE}.csv")
-RDF_PATCH = Format(
-    "rdf-patch", (".rdfp",), ("application/rdf-patch", "text/rdf-patch"), f"{_HERE}.rdf_patch"
+NTRIPLES = Format(FormatName.NTRIPLES, (".nt",), ("application/n-triples",), f"{_HERE}.ntriples")
+NQUADS = Format(FormatName.NQUADS, (".nq",), ("application/n-quads",), f"{_HERE}.nquads")
+TURTLE = Format(FormatName.TURTLE, (".ttl",), ("text/turtle",), f"{_HERE}.turtle")
+TRIG = Format(FormatName.TRIG, (".trig",), ("application/trig",), f"{_HERE}.trig")
+JSON_LD = Format(FormatName.JSON_LD, (".jsonld",), ("application/ld+json",), f"{_HERE}.json_ld")
+RDF_XML = Format(
+    FormatName.RDF_XML, (".rdf", ".owl", ".xml"), ("application/rdf+xml",), f"{_HERE}.rdf_xml"
 )
-JSON = Format("json", (".json",), ("application/json",), f"{_HERE}.json")
+CSV = Format(FormatName.CSV, (".csv",), ("text/csv",), f"{_HERE}.csv")
+RDF_PATCH = Format(
+    FormatName.RDF_PATCH,
+    (".rdfp",),
+    ("application/rdf-patch", "text/rdf-patch"),
+    f"{_HERE}.rdf_patch",
+)
+JSON = Format(FormatName.JSON, (".json",), ("application/json",), f"{_HERE}.json")
 JSON_LINES = Format(
-    "json-lines",
+    FormatName.JSON_LINES,
     (".jsonl", ".ndjson"),
     ("application/jsonl", "application/x-ndjson", "application/jsonlines"),
     f"{_HERE}.json_lines",
 )
-PARQUET = Format("parquet", (".parquet",), (), f"{_HERE}.columns.parquet")
-DELTA = Format("delta", (), (), f"{_HERE}.columns.delta")
-JSON_ROWS = Format("json-rows", (), (), f"{_HERE}.rows.json_rows")
-DEBEZIUM = Format("debezium", (), (), f"{_HERE}.rows.debezium", tombstones=True)
-AVRO = Format("avro", (), (), f"{_HERE}.rows.avro")
-PROTOBUF = Format("protobuf", (), (), f"{_HERE}.rows.protobuf")
-DEBEZIUM_AVRO = Format("debezium-avro", (), (), f"{_HERE}.rows.debezium_avro", tombstones=True)
+PARQUET = Format(FormatName.PARQUET, (".parquet",), (), f"{_HERE}.columns.parquet")
+DELTA = Format(FormatName.DELTA, (), (), f"{_HERE}.columns.delta")
+JSON_ROWS = Format(FormatName.JSON_ROWS, (), (), f"{_HERE}.rows.json_rows")
+DEBEZIUM = Format(FormatName.DEBEZIUM, (), (), f"{_HERE}.rows.debezium", tombstones=True)
+AVRO = Format(FormatName.AVRO, (), (), f"{_HERE}.rows.avro")
+PROTOBUF = Format(FormatName.PROTOBUF, (), (), f"{_HERE}.rows.protobuf")
+DEBEZIUM_AVRO = Format(
+    FormatName.DEBEZIUM_AVRO, (), (), f"{_HERE}.rows.debezium_avro", tombstones=True
+)
 
 DOCUMENTS = (
     *(NTRIPLES, NQUADS, TURTLE, TRIG, JSON_LD, RDF_XML),
     *(CSV, RDF_PATCH, PARQUET, DELTA),
 )
 """Formats of documents of facts."""
-MESSAGES = (
-    *(JSON, JSON_LINES, NTRIPLES, NQUADS, RDF_PATCH, TURTLE, TRIG, JSON_LD, RDF_XML),
-    *(JSON_ROWS, CSV, DEBEZIUM),
-    *(AVRO, PROTOBUF, DEBEZIUM_AVRO),
-)
+_BY_NAME = {
+    each.name: each
+    for each in (*DOCUMENTS, JSON, JSON_LINES, JSON_ROWS, DEBEZIUM, AVRO, PROTOBUF, DEBEZIUM_AVRO)
+}
+MESSAGES = tuple(_BY_NAME[name] for name in FORMATS)
 """Formats of messages, in the order in which a batch of several is read."""
-_ALL = tuple(dict.fromkeys((*DOCUMENTS, *MESSAGES)))
 
 
 def of_suffix(path: PurePath) -> Format | None:
     """The format of a file by its name; None if its suffix is that of none."""
     suffix = (path.with_suffix("") if path.suffix in SUFFIXES else path).suffix.lower()
-    return next((each for each in _ALL if suffix in each.suffixes), None)
+    return next((each for each in _BY_NAME.values() if suffix in each.suffixes), None)
 
 
 def is_table(path: Path) -> bool:
@@ -115,7 +122,7 @@ def graph_syntax(format_: Format) -> RdfFormat | None:
 
 
 def message_writer(format_: Format) -> Writer:
-    """How a format of `config.kinds.WRITTEN` writes messages."""
+    """How a format of `config.format_names.WRITTEN` writes messages."""
     return cast("Writer", import_module(format_.module).WRITER)
 
 

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from confluent_kafka import KafkaError, KafkaException, Producer
 
+from streamreasoner.config.kafka import topic_keys
 from streamreasoner.errors import BrokerError, BrokerUnavailableError
 from streamreasoner.io.codec.encode import ANY_PARTITION
 from streamreasoner.io.kafka.access.rights import WRITE, on_topic, on_transactions
+from streamreasoner.io.kafka.access.topic_needs import NEEDS
 from streamreasoner.io.kafka.clients import (
     ANSWER_SECONDS,
     librdkafka,
@@ -288,12 +290,7 @@ class Sink:
                 "one from scratch with another pipeline.app_id and state.directory."
             )
         kafka = self._kafka
-        topics = (
-            kafka.output_topic,
-            kafka.violations_topic,
-            kafka.dead_letter_topic,
-            kafka.progress_topic,
-        )
+        topics = (name for name, key in topic_keys(kafka, None) if NEEDS[key].written)
         rights = on_transactions(self._app_id), *(on_topic(WRITE, topic) for topic in topics)
         if (refusal := refused_right(kafka, cause, *rights)) is not None:
             return refusal

@@ -1,15 +1,4 @@
-"""Requirements on topics. Invariant: a topic that does not fit its role is refused.
-
-| topic       | partitions | cleanup.policy                     |
-|-------------|------------|------------------------------------|
-| input       | any        | any                                |
-| control     | 1          | any                                |
-| output      | any        | compact if it holds facts          |
-|             |            | not compact if it holds changes    |
-| violations  | any        | not compact                        |
-| dead-letter | any        | any                                |
-| progress    | 1          | compact                            |
-"""
+"""Requirements on topics. Invariant: a topic that does not fit its role is refused."""
 
 from __future__ import annotations
 
@@ -19,7 +8,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
-from streamreasoner.config.kafka import topic_roles
+from streamreasoner.config.kafka import TopicKey, topic_keys
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.kafka.access.rights import (
     DESCRIBE,
@@ -31,6 +20,7 @@ from streamreasoner.io.kafka.access.rights import (
     on_topic,
 )
 from streamreasoner.io.kafka.access.roles import Role
+from streamreasoner.io.kafka.access.topic_needs import TopicNeeds, needs
 from streamreasoner.io.kafka.clients import (
     ANSWER_SECONDS,
     librdkafka,
@@ -101,7 +91,7 @@ def check_topics(
 def describe(admin: AdminClient, kafka: KafkaConfig, control_topic: str | None) -> Answers:
     """Ask for the topics of the pipeline, and for what this user may do with them."""
     return admin.describe_topics(
-        TopicCollection([name for name, _ in topic_roles(kafka, control_topic)]),
+        TopicCollection([name for name, _ in topic_keys(kafka, control_topic)]),
         include_authorized_operations=True,
         request_timeout=ANSWER_SECONDS,
     )
@@ -115,7 +105,7 @@ def check_exist(
     Raises:
         BrokerError: Kafka does not answer, or a topic is missing.
     """
-    keys = dict(topic_roles(kafka, control_topic))
+    keys = dict(topic_keys(kafka, control_topic))
     found = {name: description(kafka, name, answer) for name, answer in answers.items()}
     missing = [f"{name} ({keys[name]})" for name, answer in found.items() if answer is None]
     if missing:
@@ -135,39 +125,23 @@ def check_settings(
     *,
     upsert: bool = False,
 ) -> None:
-    """Check that each topic fits its role, see the table above.
+    """Check that each topic fits its role, see `topic_needs`.
 
     Raises:
         BrokerError: One does not; says how to set it.
     """
-    keys = dict(topic_roles(kafka, control_topic))
-    _check_single(kafka.progress_topic, "the last published batch", keys, topics)
-    if control_topic is not None:
-        _check_single(control_topic, "the order of changes of the program", keys, topics)
-    _check_compacted(
-        admin,
-        kafka,
-        kafka.progress_topic,
-        "(kafka.progress_topic)",
-        "Kafka deletes the record of the last published batch",
-    )
-    if upsert:
-        _check_compacted(
-            admin,
-            kafka,
-            kafka.output_topic,
-            '(kafka.output_topic; output.envelope = "upsert")',
-            "Kafka deletes facts that are present, or retains all that went",
-        )
-    else:
-        _check_not_compacted(
-            admin,
-            kafka,
-            kafka.output_topic,
-            "kafka.output_topic",
-            ' Or start with output.envelope = "upsert", which is made for such a topic.',
-        )
-    _check_not_compacted(admin, kafka, kafka.violations_topic, "kafka.violations_topic")
+    of_key, keys = needs(upsert=upsert), dict(topic_keys(kafka, control_topic))
+    for name, key in keys.items():
+        count, single = len(topics[name].partitions), of_key[key].single
+        if single is not None and count != 1:
+            raise BrokerError(
+                f"The topic {name} ({key}) has {count} partitions; it must have 1, or {single} is "
+                "undefined."
+            )
+    for name, key in keys.items():
+        policy = None if of_key[key].compacted is None else _policy(admin, name)
+        if policy is not None:
+            _check_policy(kafka, name, key, policy, of_key[key])
 
 
 def description(
@@ -217,37 +191,20 @@ def _granted(answer: Future[TopicDescription]) -> Container[str]:
     return {each.name.replace("_", " ").title().replace(" ", "") for each in operations}
 
 
-def _check_single(
-    name: str, what: str, keys: Mapping[str, str], topics: Mapping[str, TopicDescription]
+def _check_policy(
+    kafka: KafkaConfig, topic: str, key: TopicKey, policy: str, needs_: TopicNeeds
 ) -> None:
-    partitions = len(topics[name].partitions)
-    if partitions != 1:
+    if needs_.compacted and policy != "compact":
+        why = '; output.envelope = "upsert"' if key is TopicKey.OUTPUT else ""
         raise BrokerError(
-            f"The topic {name} ({keys[name]}) has {partitions} partitions; it must have 1, or "
-            f"{what} is undefined."
+            f"The topic {topic} ({key}{why}) has cleanup.policy={policy}; it must be compact, or "
+            f"{needs_.otherwise}. {_alter(kafka, topic, 'compact')}"
         )
-
-
-def _check_compacted(
-    admin: AdminClient, kafka: KafkaConfig, topic: str, key: str, consequence: str
-) -> None:
-    policy = _policy(admin, topic)
-    if policy not in {"compact", None}:
-        raise BrokerError(
-            f"The topic {topic} {key} has cleanup.policy={policy}; it must be compact, or "
-            f"{consequence}. {_alter(kafka, topic, 'compact')}"
-        )
-
-
-def _check_not_compacted(
-    admin: AdminClient, kafka: KafkaConfig, topic: str, key: str, otherwise: str = ""
-) -> None:
-    policy = _policy(admin, topic)
-    if policy is not None and "compact" in policy:
+    if not needs_.compacted and "compact" in policy:
         raise BrokerError(
             f"The topic {topic} ({key}) has cleanup.policy={policy}, but holds changes: Kafka "
             "would delete all but the last one of each key, so readers would lose facts. "
-            f"{_alter(kafka, topic, 'delete')}{otherwise}"
+            f"{_alter(kafka, topic, 'delete')}{needs_.otherwise}"
         )
 
 

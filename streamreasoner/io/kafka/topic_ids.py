@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from confluent_kafka import TopicCollection, Uuid
 
-from streamreasoner.config.kafka import topic_roles
+from streamreasoner.config.kafka import topic_keys
 from streamreasoner.errors import StateError
+from streamreasoner.io.kafka.access.topic_needs import NEEDS
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS
 from streamreasoner.io.kafka.topic_checks import description
 from streamreasoner.system import disk
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka.admin import AdminClient, TopicDescription
 
-    from streamreasoner.config.kafka import KafkaConfig
+    from streamreasoner.config.kafka import KafkaConfig, TopicKey
 
     # Configuration key -> topic -> id.
     Record = dict[str, dict[str, str]]
@@ -37,16 +38,6 @@ if TYPE_CHECKING:
 # Long enough for a broker to restart without failing a batch.
 _TIMEOUT_SECONDS = 60.0
 _NO_ID = str(Uuid(0, 0))
-_READ = "Offsets of the old topic refer to other messages in the new one."
-_WRITTEN = "Readers of the new topic would get retractions of facts that they never received."
-# Nothing depends on the dead-letter topic: it may be recreated to drop its messages.
-_CONSEQUENCES = {
-    "kafka.input_topics": _READ,
-    "rules.control_topic": _READ,
-    "kafka.output_topic": _WRITTEN,
-    "kafka.violations_topic": _WRITTEN,
-    "kafka.progress_topic": "The new topic does not record what is published.",
-}
 _ADVICE = "Begin from nothing with: streamreasoner reset --config FILE"
 _log = logging.getLogger(__name__)
 
@@ -67,7 +58,7 @@ class TopicIds:
         self._admin = admin
         self._kafka = kafka
         self._file = file
-        self._keys = dict(topic_roles(kafka, control_topic))
+        self._keys = dict(topic_keys(kafka, control_topic))
         self._record: Record = {}
 
     def resume(self, *, begun: bool) -> None:
@@ -82,9 +73,9 @@ class TopicIds:
             BrokerError: Kafka does not answer.
         """
         self._record = self._read() if begun else {}
-        self._check_name("kafka.output_topic", self._kafka.output_topic)
-        self._check_name("kafka.violations_topic", self._kafka.violations_topic)
-        self._check_name("kafka.progress_topic", self._kafka.progress_topic)
+        for name, key in self._keys.items():
+            if NEEDS[key].written and NEEDS[key].recreated:
+                self._check_name(key, name)
         now = self._ids(self._describe(self._keys, ANSWER_SECONDS))
         self._compare(now)
         for name, current in now.items():
@@ -128,7 +119,7 @@ class TopicIds:
         self._ask(ANSWER_SECONDS)()
 
     def _ask(self, timeout: float) -> Callable[[], None]:
-        names = [name for name, key in self._keys.items() if key in _CONSEQUENCES and self.id(name)]
+        names = [name for name, key in self._keys.items() if NEEDS[key].recreated and self.id(name)]
         answers = self._describe(names, timeout) if names else {}
         return partial(self._confirm, answers)
 
@@ -153,10 +144,10 @@ class TopicIds:
             key, recorded = self._keys[name], self.id(name)
             if not recorded or current == recorded:
                 continue
-            if key in _CONSEQUENCES:
+            if consequence := NEEDS[key].recreated:
                 what = "deleted" if current is None else f"deleted and recreated with id {current}"
                 problems.append(
-                    f"The topic {name} ({key}) with id {recorded} was {what}. {_CONSEQUENCES[key]}"
+                    f"The topic {name} ({key}) with id {recorded} was {what}. {consequence}"
                 )
             else:
                 _log.warning(
@@ -172,12 +163,12 @@ class TopicIds:
                 f"{_ADVICE}"
             )
 
-    def _check_name(self, key: str, name: str) -> None:
+    def _check_name(self, key: TopicKey, name: str) -> None:
         others = sorted(self._record.get(key, {}).keys() - {name})
         if others:
             raise StateError(
                 f"This state belongs to the topic {others[0]} ({key} in {self._file}), but {key} "
-                f"names {name}. {_CONSEQUENCES[key]} Set {key} to {others[0]}. Or start over, "
+                f"names {name}. {NEEDS[key].recreated} Set {key} to {others[0]}. Or start over, "
                 "with another state.directory and pipeline.app_id."
             )
 

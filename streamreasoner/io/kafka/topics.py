@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
 
+from streamreasoner.config.kafka import topic_keys
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.codec.encode import Received
 from streamreasoner.io.kafka.access.python_client import kafka_python
@@ -24,6 +25,7 @@ from streamreasoner.io.kafka.access.rights import (
     on_topic,
 )
 from streamreasoner.io.kafka.access.roles import Role
+from streamreasoner.io.kafka.access.topic_needs import needs
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS, unreachable
 
 if TYPE_CHECKING:
@@ -32,18 +34,6 @@ if TYPE_CHECKING:
     from streamreasoner.config.kafka import KafkaConfig
     from streamreasoner.io.codec.encode import Message
 
-# Kafka refuses messages whose times are an hour ahead of its clock, unless the times are its own:
-# a pipeline goes on while the clock of its machine is wrong.
-_OWN_TIME = {"message.timestamp.type": "LogAppendTime"}
-# A derived fact joins terms of several messages, and a dead letter adds headers to a full one.
-_LARGE = {"max.message.bytes": str(8 * 1024 * 1024), **_OWN_TIME}
-_COMPACTED = {
-    "cleanup.policy": "compact",
-    # Small segments: compaction skips the active one, and readers begin with the whole topic.
-    "segment.bytes": str(4 * 1024 * 1024),
-    "segment.ms": str(60 * 60 * 1000),
-    "min.cleanable.dirty.ratio": "0.1",
-}
 _POLL_MILLISECONDS = 200
 _READ_SECONDS = 120.0
 # kafka-python logs every lost connection; real failures raise exceptions.
@@ -70,23 +60,16 @@ def create_topics(
     Raises:
         BrokerError: Kafka does not answer or refuses.
     """
-    plan: dict[str, tuple[int, dict[str, str]]]
-    plan = dict.fromkeys(kafka.input_topics, (partitions, {}))
-    plan[kafka.output_topic] = (partitions, {**_LARGE, **(_COMPACTED if upsert else {})})
-    plan[kafka.violations_topic] = (partitions, _LARGE)
-    plan[kafka.dead_letter_topic] = (1, _LARGE)
-    plan[kafka.progress_topic] = (1, {**_COMPACTED, **_OWN_TIME})
-    if control_topic is not None:
-        plan[control_topic] = (1, _OWN_TIME)
+    of_key = needs(upsert=upsert)
     created: dict[str, bool] = {}
     with _explain_unreachable(kafka):
         admin = KafkaAdminClient(**_bounded(kafka))
     try:
-        for name, (count, configs) in plan.items():
+        for name, key in topic_keys(kafka, control_topic):
             topic = {
-                "num_partitions": count,
+                "num_partitions": partitions if of_key[key].many else 1,
                 "replication_factor": replication,
-                "configs": configs,
+                "configs": of_key[key].settings,
             }
             try:
                 admin.create_topics({name: topic}, wait_for_metadata=True)

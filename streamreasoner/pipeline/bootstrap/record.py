@@ -23,7 +23,7 @@ from streamreasoner.system import disk
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from streamreasoner.config.state import StateConfig
+    from streamreasoner.config.process import StateConfig
 
 _NAME = "bootstrap.json"
 

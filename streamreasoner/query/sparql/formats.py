@@ -13,6 +13,7 @@ from xml.parsers import expat
 
 from pyoxigraph import RdfFormat, parse, serialize
 
+from streamreasoner.config.format_names import FormatName
 from streamreasoner.errors import QueryError
 from streamreasoner.query.sparql.answers import Solutions, Triples, Truth
 from streamreasoner.query.sparql.solutions_text import WRITERS, in_xml
@@ -52,17 +53,19 @@ SOLUTIONS = (
 )
 """Formats of SELECT and ASK; the last two are of SELECT only."""
 TRIPLES = (
-    AnswerFormat("turtle", "text/turtle; charset=utf-8", ("application/x-turtle", "text/n3")),
-    AnswerFormat("ntriples", "application/n-triples; charset=utf-8", ("text/plain",)),
-    AnswerFormat("rdf-xml", "application/rdf+xml", ("application/xml", "text/xml")),
-    AnswerFormat("json-ld", "application/ld+json", ("application/json",)),
+    AnswerFormat(
+        FormatName.TURTLE, "text/turtle; charset=utf-8", ("application/x-turtle", "text/n3")
+    ),
+    AnswerFormat(FormatName.NTRIPLES, "application/n-triples; charset=utf-8", ("text/plain",)),
+    AnswerFormat(FormatName.RDF_XML, "application/rdf+xml", ("application/xml", "text/xml")),
+    AnswerFormat(FormatName.JSON_LD, "application/ld+json", ("application/json",)),
 )
 """Formats of CONSTRUCT and DESCRIBE."""
-_SYNTAXES = {
-    "turtle": RdfFormat.TURTLE,
-    "ntriples": RdfFormat.N_TRIPLES,
-    "rdf-xml": RdfFormat.RDF_XML,
-    "json-ld": RdfFormat.JSON_LD,
+_SYNTAXES: Mapping[str, RdfFormat] = {
+    FormatName.TURTLE: RdfFormat.TURTLE,
+    FormatName.NTRIPLES: RdfFormat.N_TRIPLES,
+    FormatName.RDF_XML: RdfFormat.RDF_XML,
+    FormatName.JSON_LD: RdfFormat.JSON_LD,
 }
 
 
@@ -118,7 +121,7 @@ def _document(answer: Triples, name: str, prefixes: Mapping[str, str]) -> bytes:
         rows = [tuple(re.sub(r"\A_:", "_:n", term) for term in row) for row in rows]
     lines = "".join(f"{s} {p} {o} .\n" for s, p, o in rows)
     triples = (quad.triple for quad in parse(lines, format=RdfFormat.N_TRIPLES))
-    has_prefixes = name in {"turtle", "rdf-xml"}
+    has_prefixes = name in {FormatName.TURTLE, FormatName.RDF_XML}
     names = {each: iri for each, iri in prefixes.items() if has_prefixes and (each or not is_xml)}
     try:
         text = cast("bytes", serialize(triples, format=syntax, prefixes=names))

@@ -69,7 +69,7 @@ def test_the_report_in_json(folder):
     assert [row["step"] for row in rows if row["line"] == "done"] == [1, 2, 3, 4, 5, 6]
     [searched] = [row for row in rows if row["line"] == "searched"]
     assert searched == {"line": "searched", "terms": ['"9"', EX("anna")], "found": 0}
-    assert "topics in, out, out-dead-letter" in {row.get("where") for row in rows}
+    assert "topics in, out, out-violations, out-dead-letter" in {row.get("where") for row in rows}
 
 
 def test_a_term_that_is_still_somewhere_is_reported(folder):

@@ -18,6 +18,7 @@ from streamreasoner.io.formats.rows.tables import unmapped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from streamreasoner.config.format_names import FormatName
     from streamreasoner.config.rows import RowMapping
     from streamreasoner.io.formats.reading.format import UpdateRows
     from streamreasoner.io.formats.reading.messages import Messages
@@ -83,7 +84,7 @@ class Change(Generic[Row]):
 class Envelope(Protocol[Row]):
     """What events are written in."""
 
-    rows_format: str
+    rows_format: FormatName
     """The format of rows without an envelope."""
 
     def change(self, value: bytes) -> Change[Row] | None:

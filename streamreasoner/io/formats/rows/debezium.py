@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from streamreasoner.config.format_names import FormatName
 from streamreasoner.io.formats.reading.json.objects import read_object
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.io.formats.rows.changes import Change, Source, facts_of_changes
@@ -53,7 +54,7 @@ def read_messages(
 class _Events:
     """Events that are objects; see `Envelope`."""
 
-    rows_format = "json-rows"
+    rows_format = FormatName.JSON_ROWS
 
     def change(self, value: bytes) -> Change[msgspec.Raw] | None:
         """The event in a message; None if the wrapper holds a tombstone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.config.format_names import FormatName
 from streamreasoner.io.formats.rows.changes import Change, Source, facts_of_changes
 from streamreasoner.io.formats.rows.records import record_reader, reject_other_frames
 
@@ -31,7 +32,7 @@ def read_messages(
 class _Events:
     """Events that are records; see `Envelope`."""
 
-    rows_format = "avro"
+    rows_format = FormatName.AVRO
 
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas

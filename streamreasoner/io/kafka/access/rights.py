@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from streamreasoner.config.kafka import own_topics, read_topics, topic_roles
+from streamreasoner.config.kafka import PUBLISHED, TopicKey, own_topics, topic_keys, topics_of
 from streamreasoner.errors import BrokerError, ConfigError
 from streamreasoner.io.kafka.access.roles import Role
+from streamreasoner.io.kafka.access.topic_needs import NEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,16 +83,15 @@ def on_transactions(app_id: str) -> Right:
 
 def of_pipeline(kafka: KafkaConfig, control_topic: str | None) -> Iterator[Right]:
     """The rights of a pipeline on its topics."""
-    for topic in read_topics(kafka, control_topic):
-        yield on_topic(READ, topic)
-    for topic in (kafka.output_topic, kafka.violations_topic):
-        yield on_topic(READ, topic)
-        yield on_topic(WRITE, topic)
-        yield on_topic(DESCRIBE_CONFIGS, topic)
-    yield on_topic(WRITE, kafka.dead_letter_topic)
-    yield on_topic(READ, kafka.progress_topic)
-    yield on_topic(WRITE, kafka.progress_topic)
-    yield on_topic(DESCRIBE_CONFIGS, kafka.progress_topic)
+    topics = topic_keys(kafka, control_topic)
+    for topic, key in sorted(topics, key=lambda each: NEEDS[each[1]].written):
+        needs = NEEDS[key]
+        if needs.read:
+            yield on_topic(READ, topic)
+        if needs.written:
+            yield on_topic(WRITE, topic)
+        if needs.compacted is not None:
+            yield on_topic(DESCRIBE_CONFIGS, topic)
 
 
 def of_role(config: Config, role: Role) -> tuple[Right, ...]:
@@ -119,14 +119,14 @@ def of_role(config: Config, role: Role) -> tuple[Right, ...]:
                     "rules.control_topic is not set, so the program cannot be changed, and the "
                     "role rules needs no right."
                 )
-            read = (on_topic(READ, kafka.dead_letter_topic), on_topic(READ, kafka.progress_topic))
-            found = (on_topic(WRITE, control_topic), *read)
+            read = topics_of(kafka, TopicKey.DEAD_LETTER, TopicKey.PROGRESS)
+            found = on_topic(WRITE, control_topic), *(on_topic(READ, topic) for topic in read)
         case Role.TOPICS:
-            names = [name for name, _ in topic_roles(kafka, control_topic)]
+            names = [name for name, _ in topic_keys(kafka, control_topic)]
             found = (on_topic(each, name) for name in names for each in (CREATE, DESCRIBE))
         case Role.SNAPSHOT:
-            read_topics = (kafka.output_topic, kafka.progress_topic)
-            found = (on_topic(READ, topic) for topic in read_topics)
+            read = topics_of(kafka, TopicKey.OUTPUT, TopicKey.PROGRESS)
+            found = (on_topic(READ, topic) for topic in read)
         case Role.RESET:
             found = _of_reset(config)
     return tuple(found)
@@ -136,7 +136,7 @@ def _of_reset(config: Config) -> Iterator[Right]:
     kafka = config.kafka
     for topic in own_topics(kafka, config.rules.control_topic):
         yield on_topic(DELETE, topic)
-    for topic in (kafka.output_topic, kafka.violations_topic):
+    for topic in topics_of(kafka, *PUBLISHED):
         yield on_topic(CREATE, topic)
         yield on_topic(DESCRIBE_CONFIGS, topic)
     yield on_topic(READ, kafka.progress_topic)

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pyarrow as pa
 
+from streamreasoner.config.format_names import FormatName
 from streamreasoner.explain.fact import prefixes
 from streamreasoner.explain.render.prefixed import ExplanationPrinter
 from streamreasoner.facts import Fact, FactPattern, decode_rows
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
 
 FORMATS: Final = {
-    "json": JSON,
-    "json-lines": "application/jsonl",
-    "csv": "text/csv",
-    "ntriples": "application/n-triples",
-    "nquads": "application/n-quads",
+    FormatName.JSON: JSON,
+    FormatName.JSON_LINES: "application/jsonl",
+    FormatName.CSV: "text/csv",
+    FormatName.NTRIPLES: "application/n-triples",
+    FormatName.NQUADS: "application/n-quads",
     "text": "text/plain",
 }
 LIMIT: Final = 1_000
@@ -87,7 +88,7 @@ def facts(request: Request) -> Callable[[Snapshot], Response]:
         if page.following is not None:
             more = urlencode({**query, "after": page.following})
             headers["Link"] = f'<{request.url.path}?{more}>; rel="next"'
-        if name == "json":
+        if name == FormatName.JSON:
             rows = decode_rows(page.rows, snapshot.terms, str)
             fields = {"predicate": page.predicate, "facts": rows, "after": page.following}
             return json_answer(snapshot, fields, headers)
@@ -156,7 +157,7 @@ def _page(snapshot: Snapshot, pattern: FactPattern, after: list[int] | None, lim
 def _written(name: str, page: _Page, snapshot: Snapshot) -> str | bytes:
     rows, terms = page.rows, snapshot.terms
     match name:
-        case "csv":
+        case FormatName.CSV:
             file = io.StringIO()
             records = decode_rows(rows, terms, str)
             csv.writer(file).writerows(record or [NO_ARGUMENTS] for record in records)
