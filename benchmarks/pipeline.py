@@ -51,9 +51,9 @@ from streamreasoner.config import load
 from streamreasoner.io.formats.ntriples import read
 from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.io.kafka.topics import create_topics
+from streamreasoner.io.observer import PipelineObserver
 from streamreasoner.io.spark.session import CONNECTOR
 from streamreasoner.pipeline.batch import EpochRunner
-from streamreasoner.pipeline.observers import PipelineObserver
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.service import assemble, supervise
 from streamreasoner.system import jvm

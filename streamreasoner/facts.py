@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Term
 
 T = TypeVar("T")
+Bound: TypeAlias = "tuple[tuple[int, int | None], ...]"
+"""Ids by position; None is that of a term without an id, which no row has."""
 
 _CACHED_KEYS = 1 << 16
 _key_of_term = lru_cache(maxsize=_CACHED_KEYS)(order_key)
@@ -105,15 +107,35 @@ def ranks(ids: NDArray[np.int32], dictionary: Terms) -> NDArray[np.int64]:
 
 def matching(pattern: FactPattern, args: NDArray[np.int32], dictionary: Terms) -> NDArray[np.bool_]:
     """Which rows of term ids match a pattern: bool of shape (n,)."""
-    mask = np.ones(len(args), dtype=np.bool_)
+    arguments = [*enumerate(pattern.arguments or ())]
+    constants = ((at, each.term) for at, each in arguments if isinstance(each, Constant))
+    mask = having(args, ids_of(constants, dictionary.find))
     first: dict[str, int] = {}
-    for position, argument in enumerate(pattern.arguments or ()):
-        match argument:
-            case Constant(term):
-                term_id = dictionary.find(term)
-                mask &= args[:, position] == (-1 if term_id is None else term_id)
-            case Variable(name):
-                mask &= args[:, position] == args[:, first.setdefault(name, position)]
-            case _:
-                pass
+    for position, argument in arguments:
+        if isinstance(argument, Variable):
+            mask &= args[:, position] == args[:, first.setdefault(argument.name, position)]
     return mask
+
+
+def ids_of(constants: Iterable[tuple[int, str]], find: Callable[[str], int | None]) -> Bound:
+    """The constants of a pattern by position, with their ids."""
+    return tuple((position, find(term)) for position, term in constants)
+
+
+def having(args: NDArray[np.int32], bound: Bound) -> NDArray[np.bool_]:
+    """Which rows of term ids have these ids at these positions: bool of shape (n,)."""
+    mask = np.ones(len(args), dtype=np.bool_)
+    for position, term_id in bound:
+        mask &= args[:, position] == (-1 if term_id is None else term_id)
+    return mask
+
+
+def having_any(
+    predicate: str, args: NDArray[np.int32], patterns: Iterable[tuple[str, Bound]]
+) -> NDArray[np.bool_]:
+    """Which rows of a predicate have the ids of one of some patterns: bool of shape (n,)."""
+    found = np.zeros(len(args), np.bool_)
+    for name, bound in patterns:
+        if name == predicate:
+            found |= having(args, bound)
+    return found

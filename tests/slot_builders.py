@@ -18,9 +18,9 @@ from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.formats.reading.timestamps import iso
 from streamreasoner.io.formats.records.record import NO_SCHEMAS
+from streamreasoner.io.observer import Observers
 from streamreasoner.io.spark.offsets import Checkpoint, in_order
 from streamreasoner.pipeline.batch import EpochRunner, Parts
-from streamreasoner.pipeline.observers import Observers
 from streamreasoner.pipeline.pressure.outage import Outage
 from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.recovery import check_granularity, resume

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.io.observer import PipelineObserver
 from streamreasoner.io.spark.offsets import parts
-from streamreasoner.pipeline.observers import PipelineObserver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

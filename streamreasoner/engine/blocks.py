@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
+
+    from streamreasoner.engine.updates import Changes
 
 T = TypeVar("T")
 
@@ -28,8 +30,10 @@ class Blocks(Generic[T]):
         return iter(self.make())
 
 
-def filter_blocks(blocks: Iterable[T], condition: Callable[[T], bool]) -> Iterable[T]:
-    """The blocks that satisfy a condition."""
-    if isinstance(blocks, Blocks):
-        return Blocks(lambda: filter(condition, blocks))
-    return tuple(filter(condition, blocks))
+def of_predicates(blocks: Iterable[Changes], predicates: Container[str]) -> Iterable[Changes]:
+    """The changes of some predicates."""
+
+    def found() -> Iterator[Changes]:
+        return (each for each in blocks if each.predicate in predicates)
+
+    return Blocks(found) if isinstance(blocks, Blocks) else tuple(found())

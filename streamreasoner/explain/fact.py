@@ -32,9 +32,28 @@ def read_fact(
     """
     if is_blank(text):
         raise DataError("There is no fact to explain; write one as in a rule, `edge(ex:a, ex:b)`.")
+    scope = _scope(program, program.arities, extra_prefixes)
+    return syntax.read_fact(text, 0, scope)
+
+
+def read_term(text: str, program: CheckedProgram) -> str:
+    """Read one term in the rule language, such as `ex:a`; canonical.
+
+    Raises:
+        ProgramError: The text is not one term.
+    """
+    [term] = syntax.read_fact(f"term({text})", 0, _scope(program, {"term": 1})).arguments
+    return term
+
+
+def _scope(
+    program: CheckedProgram,
+    arities: Mapping[str, int],
+    extra_prefixes: Mapping[str, str] | None = None,
+) -> syntax.Scope:
     names = {**(extra_prefixes or {}), **prefixes(program)}
     declared = tuple(Prefix(name, iri, NOWHERE) for name, iri in names.items())
-    return syntax.read_fact(text, 0, syntax.Scope(declared, program.arities, program.unlisted))
+    return syntax.Scope(declared, arities, program.unlisted)
 
 
 def prefixes(program: CheckedProgram) -> dict[str, str]:

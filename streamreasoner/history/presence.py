@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.facts import ranks
+from streamreasoner.facts import having, ids_of, ranks
 from streamreasoner.state.consolidate import consolidate
 
 if TYPE_CHECKING:
@@ -55,20 +55,22 @@ def winners(
 ) -> NDArray[np.int32]:
     """The candidates of a predicate without those that another one of their group beats."""
     for lattice in lattices:
-        member = np.ones(len(args), np.bool_)
-        for position, term in lattice.pattern.constants:
-            term_id = terms.find(term)
-            member &= args[:, position] == (-1 if term_id is None else term_id)
+        member = having(args, ids_of(lattice.pattern.constants, terms.find))
         args = np.concatenate([args[~member], _best(args[member], lattice, terms)])
     return args
+
+
+def places(args: NDArray[np.int32], lattice: Lattice, terms: Terms) -> NDArray[np.int64]:
+    """The places of candidates of a lattice; the least of a group is its best."""
+    value = ranks(args[:, lattice.position], terms)
+    return value if lattice.function == "min" else -value
 
 
 def _best(args: NDArray[np.int32], lattice: Lattice, terms: Terms) -> NDArray[np.int32]:
     """The best candidate of each group of a lattice."""
     if not len(args):
         return args
-    value = ranks(args[:, lattice.position], terms)
-    order = np.lexsort((value if lattice.function == "min" else -value, *args[:, lattice.key].T))
+    order = np.lexsort((places(args, lattice, terms), *args[:, lattice.key].T))
     ordered = args[order]
     key = ordered[:, lattice.key]
     first = np.ones(len(ordered), np.bool_)

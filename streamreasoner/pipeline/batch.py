@@ -25,9 +25,9 @@ from streamreasoner.io.codec.envelope import append_milliseconds
 from streamreasoner.io.codec.violations import encode_violations
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.kafka.sink import Publication
+from streamreasoner.io.observer import timed
 from streamreasoner.io.spark import offsets
 from streamreasoner.pipeline import recovery
-from streamreasoner.pipeline.observers import timed
 from streamreasoner.pipeline.recent.rejections import KEPT
 from streamreasoner.state.record import EpochRecord
 from streamreasoner.state.version import FORMAT, SEMANTICS
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.records.record import Schemas
     from streamreasoner.io.kafka.sink import Sink
     from streamreasoner.io.kafka.topic_ids import TopicIds
+    from streamreasoner.io.observer import PipelineObserver
     from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.pipeline.evaluated import Evaluated
     from streamreasoner.pipeline.failing.last_resort import LastResort
-    from streamreasoner.pipeline.observers import PipelineObserver
     from streamreasoner.pipeline.pressure.outage import Outage
     from streamreasoner.pipeline.recovery import Resume
     from streamreasoner.pipeline.slots.evaluator import SlotEvaluator

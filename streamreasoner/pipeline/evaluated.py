@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from streamreasoner.engine.blocks import filter_blocks
+from streamreasoner.engine.blocks import of_predicates
 from streamreasoner.io.codec import encode
 from streamreasoner.io.kafka.dead_letter import dead_letters, shown
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from streamreasoner.io.codec.encode import Message
     from streamreasoner.io.formats.rejected import Rejected
     from streamreasoner.io.kafka.dead_letter import DeadLetter
-    from streamreasoner.pipeline.observers import PipelineObserver
+    from streamreasoner.io.observer import PipelineObserver
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.constraints import Constraint
     from streamreasoner.program.text import ProgramText
@@ -134,7 +134,7 @@ class Violations:
         """
         if not constraints:
             return ()
-        changes = filter_blocks(result.closure, lambda each: each.predicate in constraints)
+        changes = of_predicates(result.closure, constraints)
         present = dict.fromkeys(program.constraints, 0)
         for each in changes:
             if each.predicate in present:

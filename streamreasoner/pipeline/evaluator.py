@@ -20,9 +20,9 @@ from streamreasoner.io.codec import encode
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.codec.envelope import append_milliseconds
 from streamreasoner.io.formats.rejected import Reason, Rejected
+from streamreasoner.io.observer import timed
 from streamreasoner.pipeline.attempts import Verdict
 from streamreasoner.pipeline.evaluated import Evaluated, Moment, Violations
-from streamreasoner.pipeline.observers import timed
 from streamreasoner.pipeline.rule_changes import Decision, decide
 from streamreasoner.plan.lower.lowering import lower
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.session import Session
     from streamreasoner.engine.updates import Updates
     from streamreasoner.io.codec.decode import Decoded
-    from streamreasoner.pipeline.observers import PipelineObserver
+    from streamreasoner.io.observer import PipelineObserver
     from streamreasoner.pipeline.published import Published
     from streamreasoner.state.in_effect import ProgramInEffect
 

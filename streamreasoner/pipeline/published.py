@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.engine.blocks import filter_blocks
+from streamreasoner.engine.blocks import of_predicates
 from streamreasoner.engine.updates import Changes
 from streamreasoner.errors import ConfigError
 from streamreasoner.io.formats.registry import JSON, message_writer, of_name
@@ -63,7 +63,7 @@ class Published:
         if self.upsert:
             published = before.published & program.published
         changes = result.closure if self.closure else result.derived
-        return filter_blocks(changes, lambda each: each.predicate in published)
+        return of_predicates(changes, published)
 
     def leaving(
         self, engine: Engine, before: CheckedProgram, program: CheckedProgram

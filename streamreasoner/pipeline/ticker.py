@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import StreamReasonerError
-from streamreasoner.pipeline.observers import PipelineObserver
+from streamreasoner.io.observer import PipelineObserver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

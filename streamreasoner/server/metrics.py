@@ -19,6 +19,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from streamreasoner.engine.input.registers import NO_FRONTIER
+from streamreasoner.io.observer import PipelineObserver
 from streamreasoner.server.catch_up import CatchUp
 from streamreasoner.server.health import Health
 from streamreasoner.server.histogram import BatchHistogram
@@ -60,7 +61,7 @@ class Sources:
     lag: Callable[[], Mapping[tuple[str, str], int]]
 
 
-class PrometheusObserver:
+class PrometheusObserver(PipelineObserver):
     """Observes a pipeline; `registry` holds its metrics, `health` its liveness.
 
     Args:

@@ -16,10 +16,10 @@ from streamreasoner.backends.choice import BackendKind
 from streamreasoner.config.kafka import read_topics
 from streamreasoner.io.kafka.access import security
 from streamreasoner.io.kafka.reread import reread
+from streamreasoner.io.observer import Observers
 from streamreasoner.io.spark.query import Query
 from streamreasoner.io.spark.source import read_stream
 from streamreasoner.pipeline.batch import EpochRunner
-from streamreasoner.pipeline.observers import Observers
 from streamreasoner.pipeline.pressure.outage import KafkaWatch
 from streamreasoner.pipeline.warming import warmup
 from streamreasoner.service.checks import check_start
@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import Config
     from streamreasoner.engine.session import Session
+    from streamreasoner.io.observer import PipelineObserver
     from streamreasoner.io.spark.session import RunningSession
-    from streamreasoner.pipeline.observers import PipelineObserver, SizeMonitor
+    from streamreasoner.pipeline.observers import SizeMonitor
     from streamreasoner.pipeline.pressure.limit import BatchLimit
     from streamreasoner.pipeline.pressure.outage import Outage
     from streamreasoner.pipeline.ticker import Ticker

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.backends.choice import BackendKind
 from streamreasoner.errors import StateFullError
 from streamreasoner.io.kafka.offsets.starting import resolve
+from streamreasoner.io.observer import Observers
 from streamreasoner.io.spark import session as spark_session
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.io.spark.planting import PlantedCheckpoint
@@ -18,7 +19,6 @@ from streamreasoner.pipeline.batch import EpochRunner
 from streamreasoner.pipeline.bootstrap.load import Load, check_request, read_sources
 from streamreasoner.pipeline.bootstrap.pieces import Pieces
 from streamreasoner.pipeline.bootstrap.record import Bootstrap, BootstrapFile
-from streamreasoner.pipeline.observers import Observers
 from streamreasoner.service.checks import check_start
 from streamreasoner.service.parts import Restored
 from streamreasoner.service.recover import in_memory, in_spark, open_output, recover, restore

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from streamreasoner.backends.choice import BackendKind
     from streamreasoner.config import Config
     from streamreasoner.engine.session import Session
+    from streamreasoner.io.observer import PipelineObserver
     from streamreasoner.io.spark.offsets import Checkpoint
-    from streamreasoner.pipeline.observers import PipelineObserver
     from streamreasoner.service.checks import Checked
     from streamreasoner.service.recover import Output, Progress, Recovered
 

@@ -20,7 +20,7 @@ from streamreasoner.system.stopping import Stop, StopRequestedError
 
 if TYPE_CHECKING:
     from streamreasoner.config import Config
-    from streamreasoner.pipeline.observers import PipelineObserver
+    from streamreasoner.io.observer import PipelineObserver
 
 _log = logging.getLogger(__name__)
 

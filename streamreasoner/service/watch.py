@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.io.kafka.lag import Lag
 from streamreasoner.io.kafka.topics import produce_one, send_to_partition
+from streamreasoner.io.observer import Observers, PipelineObserver
 from streamreasoner.pipeline.control import write_tick
-from streamreasoner.pipeline.observers import Observers, PipelineObserver, RejectionLog
+from streamreasoner.pipeline.observers import RejectionLog
 from streamreasoner.pipeline.recent.profile import Profile
 from streamreasoner.pipeline.recent.rejections import Rejections
 from streamreasoner.pipeline.slots.idle import IdlePartitions

@@ -18,9 +18,9 @@ from pathlib import Path
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.config import load
 from streamreasoner.io.kafka.sink import Sink
+from streamreasoner.io.observer import PipelineObserver
 from streamreasoner.pipeline import recovery
 from streamreasoner.pipeline.attempts import AttemptsFile
-from streamreasoner.pipeline.observers import PipelineObserver
 from streamreasoner.service import supervise
 from streamreasoner.state import schemas
 from streamreasoner.state.delta.table import Table

@@ -26,7 +26,7 @@ from spark_backend import MARKS
 from thorough import THOROUGH
 
 from streamreasoner.io.kafka.broker import Broker
-from streamreasoner.pipeline.observers import PipelineObserver
+from streamreasoner.io.observer import PipelineObserver
 from streamreasoner.service import assemble
 
 # Clients of kafka-python drop a connection that a killed broker leaves half open, and do not close

@@ -20,8 +20,8 @@ from pipelines import (
 )
 from spark_backend import MARKS
 
+from streamreasoner.io.observer import PipelineObserver
 from streamreasoner.io.spark.read_limit import ReadLimit
-from streamreasoner.pipeline.observers import PipelineObserver
 from streamreasoner.service import assemble
 
 pytestmark = MARKS

@@ -11,7 +11,7 @@ from graphs import RULES, expected, random_edges
 from pipelines import await_published, changes, net, new_case, no_change_twice, produce, triple
 from spark_backend import MARKS
 
-from streamreasoner.pipeline.observers import PipelineObserver
+from streamreasoner.io.observer import PipelineObserver
 from streamreasoner.service import assemble
 
 pytestmark = MARKS

@@ -19,7 +19,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from streamreasoner.api.durable import journal
-from streamreasoner.engine.blocks import filter_blocks
+from streamreasoner.engine.blocks import of_predicates
 from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.engine.session import Session
 from streamreasoner.engine.turn import in_turn
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.api.durable.journal import Entry
     from streamreasoner.engine.epoch import EpochResult
-    from streamreasoner.engine.updates import Changes, Updates
+    from streamreasoner.engine.updates import Updates
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.text import ProgramText
     from streamreasoner.state.lock import StateLock
@@ -139,8 +139,10 @@ class DurableSession(Session):
         """The durable steps."""
         tables, text, first = self.tables, given.text, self.tables.terms_stored
         terms = self.dictionary.terms(first, len(self.dictionary))
-        changes = decode_changes(_published(result, programs), self.dictionary)
-        violations = decode_changes(_violations(result, programs), self.dictionary)
+        published = {name for each in programs for name in each.published}
+        constraints = {name for each in programs for name in each.constraints}
+        changes = decode_changes(of_predicates(result.derived, published), self.dictionary)
+        violations = decode_changes(of_predicates(result.closure, constraints), self.dictionary)
         reached = result.frontier if self.program.expiries else NO_FRONTIER
         record = EpochRecord(
             result.epoch,
@@ -186,21 +188,3 @@ def _time(updates: Iterable[Updates]) -> int:
         int(each.times.max()) for each in updates if each.times is not None and len(each.times)
     ]
     return min(max(times), timestamps.LAST) if times else time.time_ns() // 1_000_000
-
-
-def _published(
-    result: EpochResult, programs: tuple[CheckedProgram, CheckedProgram]
-) -> Iterable[Changes]:
-    """The changes of derived facts that a pipeline would publish."""
-    names = {name for program in programs for name in program.published}
-    return filter_blocks(result.derived, lambda each: each.predicate in names)
-
-
-def _violations(
-    result: EpochResult, programs: tuple[CheckedProgram, CheckedProgram]
-) -> Iterable[Changes]:
-    """The changes of violations."""
-    names = {name for program in programs for name in program.constraints}
-    if not names:
-        return ()
-    return filter_blocks(result.closure, lambda each: each.predicate in names)

@@ -234,22 +234,16 @@ def _request(
 
 def _term(text: str, program: CheckedProgram) -> str:
     """The canonical term that a text is, with the prefixes of the program."""
-    from streamreasoner.errors import DataError
-    from streamreasoner.explain.fact import prefixes
-    from streamreasoner.lang.ast import Constant
-    from streamreasoner.lang.parser import read
+    from streamreasoner.errors import DataError, ProgramError
+    from streamreasoner.explain.fact import read_term
 
-    header = "".join(f"@prefix {name}: <{iri}> . " for name, iri in prefixes(program).items())
-    reading = read(f"{header}fact({text}) .", "--term")
-    arguments = [head.arguments for rule in reading.program.rules for head in rule.heads]
-    if not reading.diagnostics and len(arguments) == 1 and len(arguments[0]) == 1:
-        [[argument]] = arguments
-        if isinstance(argument, Constant):
-            return argument.term
-    raise DataError(
-        f"--term {text} is not a term; write it as in a rule, with the prefixes of the program: "
-        'ex:anna, <http://example.org/anna> or "anna@example.org".'
-    )
+    try:
+        return read_term(text, program)
+    except ProgramError:
+        raise DataError(
+            f"--term {text} is not a term; write it as in a rule, with the prefixes of the "
+            'program: ex:anna, <http://example.org/anna> or "anna@example.org".'
+        ) from None
 
 
 def _moment(text: str) -> datetime:

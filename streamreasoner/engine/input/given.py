@@ -9,24 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from streamreasoner.engine.updates import Updates
+from streamreasoner.facts import having_any, ids_of
 from streamreasoner.lang.ast import GIVEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from streamreasoner.engine.ports import Backend
+    from streamreasoner.facts import Bound
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import ProgramPlan
 
     Intern = Callable[[str], int]
     """Id of a constant."""
-    _Encoded = tuple[str, Sequence[tuple[int, int]]]
-    """Predicate, and (position, id) of the constants."""
+    _Encoded = tuple[str, Bound]
+    """Predicate, and ids of the constants."""
 
 
 def with_copies(
@@ -40,7 +38,7 @@ def with_copies(
 def _with_copies(updates: Iterable[Updates], patterns: Sequence[_Encoded]) -> Iterator[Updates]:
     for each in updates:
         yield each
-        rows = _matching(each.predicate, each.args, patterns)
+        rows = having_any(each.predicate, each.args, patterns)
         if rows.any():
             yield Updates(f"{GIVEN}{each.predicate}", each.args[rows], each.multiplicity[rows])
 
@@ -65,7 +63,7 @@ def copies_after_change(
             bound = {position: intern(term) for position, term in pattern.constants}
             facts = backend.select(pattern.predicate, bound)
             rows = facts.asserted != 0
-            rows &= ~_matching(pattern.predicate, facts.args, _encoded(taken, intern))
+            rows &= ~having_any(pattern.predicate, facts.args, _encoded(taken, intern))
             taken.append(pattern)
             if rows.any():
                 copies = f"{GIVEN}{pattern.predicate}"
@@ -75,21 +73,4 @@ def copies_after_change(
 
 def _encoded(given: Iterable[Pattern], intern: Intern) -> list[_Encoded]:
     """Patterns with the ids of their constants."""
-    return [
-        (each.predicate, [(position, intern(term)) for position, term in each.constants])
-        for each in given
-    ]
-
-
-def _matching(
-    predicate: str, args: NDArray[np.int32], patterns: Iterable[_Encoded]
-) -> NDArray[np.bool_]:
-    """Which facts match one of the patterns."""
-    found = np.zeros(len(args), np.bool_)
-    for name, constants in patterns:
-        if name == predicate:
-            rows = np.ones(len(args), np.bool_)
-            for position, term_id in constants:
-                rows &= args[:, position] == term_id
-            found |= rows
-    return found
+    return [(each.predicate, ids_of(each.constants, intern)) for each in given]

@@ -25,6 +25,7 @@ from streamreasoner.engine.input.deadlines import Deadlines
 from streamreasoner.engine.input.rows import distinct
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import EngineError
+from streamreasoner.facts import Bound, having, ids_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -179,7 +180,7 @@ class _Register:
     def __init__(self, expiry: Expiry, intern: Callable[[str], int]) -> None:
         self._expiry = expiry
         self._intern = intern
-        self._constants: list[tuple[int, int]] = []
+        self._constants: Bound = ()
         self.deadlines = Deadlines(len(expiry.pattern.arguments))
 
     def matches(self, updates: Updates) -> NDArray[np.bool_]:
@@ -187,17 +188,16 @@ class _Register:
         pattern = self._expiry.pattern
         if updates.predicate != pattern.predicate:
             return np.zeros(len(updates.args), np.bool_)
-        return self._has_constants(updates.args)
+        return having(updates.args, self._constants)
 
     def restore(self, backend: Backend) -> None:
         """Find the deadlines of all of its facts; comes before all that matches updates."""
         # Not with each update: another thread may be adding terms then.
-        constants = self._expiry.pattern.constants
-        self._constants = [(position, self._intern(term)) for position, term in constants]
+        self._constants = ids_of(self._expiry.pattern.constants, self._intern)
         last: list[tuple[NDArray[np.int32], NDArray[np.int64]]] = []
         for predicate in (self._expiry.asserted, self._expiry.retracted):
             trace = backend.trace(predicate)
-            rows = self._has_constants(trace.args)
+            rows = having(trace.args, self._constants)
             last.append((trace.args[rows], trace.multiplicity[rows] - _ZERO))
         args, times = (np.concatenate(column) for column in zip(*last, strict=True))
         facts, places = distinct(args)
@@ -249,12 +249,6 @@ class _Register:
         every = self._expiry.every
         over = -(-(np.maximum(times, -_ZERO) + self._expiry.after) // every) * every
         return np.where(times == NO_FRONTIER, NO_FRONTIER, over)
-
-    def _has_constants(self, args: NDArray[np.int32]) -> NDArray[np.bool_]:
-        rows = np.ones(len(args), np.bool_)
-        for position, term_id in self._constants:
-            rows &= args[:, position] == term_id
-        return rows
 
 
 def time_of(multiplicity: int) -> int:

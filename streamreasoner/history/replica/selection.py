@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from streamreasoner.engine.ports import LAST_ITERATION, Selection
-from streamreasoner.facts import ranks
+from streamreasoner.facts import having, ids_of
+from streamreasoner.history.presence import places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.facts import Terms
-    from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import Lattice, ProgramPlan
 
 
@@ -67,7 +67,7 @@ def selection(
     lattice = np.full(len(args), -1)
     lattices = [each for each in plan.lattices if each.pattern.predicate == predicate]
     for number, each in enumerate(lattices):
-        lattice[_matching(each.pattern, args, terms)] = number
+        lattice[having(args, ids_of(each.pattern.constants, terms.find))] = number
     plain = _plain(trace, enough, first, fact, lattice)
     won = [
         _competition(trace, enough, fact, args, np.flatnonzero(lattice == number), each, terms)
@@ -79,22 +79,13 @@ def selection(
     for number, each_stratum in enumerate(plan.strata, start=1):
         for head in each_stratum.heads:
             if head.predicate == predicate:
-                stratum[_matching(head, args, terms)] = number
+                stratum[having(args, ids_of(head.constants, terms.find))] = number
     totals = np.zeros(len(args), np.int64)
     np.add.at(totals, fact, trace.multiplicity)
     asserted = np.zeros(len(args), np.int64)
     at_zero = trace.iteration == 0
     asserted[fact[at_zero]] = trace.multiplicity[at_zero]
     return Selection(args, stratum, since, until, asserted, totals)
-
-
-def _matching(pattern: Pattern, args: NDArray[np.int32], terms: Terms) -> NDArray[np.bool_]:
-    """Which facts have the constants of a pattern."""
-    mask = np.ones(len(args), np.bool_)
-    for position, term in pattern.constants:
-        found = terms.find(term)
-        mask &= args[:, position] == (-1 if found is None else found)
-    return mask
 
 
 def _plain(
@@ -124,8 +115,7 @@ def _competition(  # noqa: PLR0917 - columns of one table
 ) -> _Transitions:
     """The transitions of the facts of a lattice: the best candidate of a group is present."""
     place = np.full(len(args), -1)
-    value = ranks(args[members, lattice.position], terms)
-    place[members] = value if lattice.function == "min" else -value
+    place[members] = places(args[members], lattice, terms)
     _, group = np.unique(args[members][:, lattice.key], axis=0, return_inverse=True)
     groups = np.full(len(args), -1)
     groups[members] = group.ravel()

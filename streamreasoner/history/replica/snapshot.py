@@ -14,6 +14,7 @@ import numpy as np
 
 from streamreasoner.engine.ports import LAST_ITERATION, Selection
 from streamreasoner.errors import LimitError
+from streamreasoner.facts import having
 from streamreasoner.history.programs import in_effect
 from streamreasoner.history.replica.selection import Trace, selection
 from streamreasoner.history.replica.store import arrow, columns, rows_of
@@ -148,10 +149,8 @@ class Snapshot:
             self.terms,
             iteration,
         )
-        chosen = np.ones(len(found.args), np.bool_)
-        for position in compared & bound.keys():
-            chosen &= found.args[:, position] == bound[position]
-        return found.take(chosen)
+        left = tuple((position, bound[position]) for position in compared & bound.keys())
+        return found.take(having(found.args, left))
 
     def _trace(self, predicate: str, arity: int, tests: Sequence[str]) -> Trace:
         names = ", ".join(columns(arity))

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from streamreasoner.counts import counted
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import TermError
+from streamreasoner.facts import having_any, ids_of
 from streamreasoner.io.codec.envelope import (
     accept_tombstones,
     append_milliseconds,
@@ -219,14 +220,10 @@ class Codec:
 
     def _expires(self, predicate: str, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which facts of a predicate expire: bool of shape (n,)."""
-        found = np.zeros(len(ids), np.bool_)
-        for pattern in self._expiring:
-            if pattern.predicate == predicate:
-                matches = np.ones(len(ids), np.bool_)
-                for position, term in pattern.constants:
-                    matches &= ids[:, position] == self._dictionary.intern(term)
-                found |= matches
-        return found
+        intern = self._dictionary.intern
+        expiring = [each for each in self._expiring if each.predicate == predicate]
+        bound = [(predicate, ids_of(each.constants, intern)) for each in expiring]
+        return having_any(predicate, ids, bound)
 
     def _by_source(
         self,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+    from streamreasoner.io.observer import PipelineObserver
     from streamreasoner.state.record import Offsets
 
 _POLL_SECONDS = 0.5
@@ -105,22 +106,6 @@ class Pace(Protocol):
         """The pace after a batch of this many messages, bytes and seconds."""
 
 
-class BatchObserver(Protocol):
-    """Is told of each batch."""
-
-    def batch_started(self, epoch: int, rows: int) -> None:
-        """A batch of `rows` messages begins."""
-
-    def stage(self, name: str, seconds: float) -> None:
-        """A stage has taken this long."""
-
-    def paced(self, size: int, limit: int) -> None:
-        """The batch had *size* bytes, and the next one has at most *limit* messages."""
-
-    def batch_finished(self, epoch: int, seconds: float) -> None:
-        """The batch is done."""
-
-
 class _StopRequestedError(Exception):
     """Ends a query between two batches."""
 
@@ -142,7 +127,7 @@ class Query:
         stream: Stream,
         runner: BatchRunner,
         reread: Callable[[Offsets], pa.Table],
-        observer: BatchObserver,
+        observer: PipelineObserver,
         batch_timeout: float,
         pace: Pace,
     ) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from streamreasoner.api.updates import check_asserted, check_predicate
 from streamreasoner.errors import DataError, StateError
+from streamreasoner.facts import having, ids_of
 from streamreasoner.history.epochs import Past
 from streamreasoner.history.past_facts import PastFacts
 from streamreasoner.io.files.documents import Reading, expanded, load
@@ -108,8 +109,4 @@ def _matches(block: Block, pattern: Pattern) -> bool:
     """Whether a block has facts of a pattern."""
     if block.predicate != pattern.predicate:
         return False
-    chosen = np.ones(len(block.args), np.bool_)
-    for position, term in pattern.constants:
-        found = block.terms.find(term)
-        chosen &= block.args[:, position] == (-1 if found is None else found)
-    return bool(chosen.any())
+    return bool(having(block.args, ids_of(pattern.constants, block.terms.find)).any())

@@ -17,7 +17,7 @@ from streamreasoner.errors import BrokerUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from streamreasoner.pipeline.observers import PipelineObserver
+    from streamreasoner.io.observer import PipelineObserver
 
 _T = TypeVar("_T")
 _PAUSE_SECONDS = 1.0

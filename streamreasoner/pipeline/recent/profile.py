@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from streamreasoner.io.formats.reading import timestamps
-from streamreasoner.pipeline.observers import PipelineObserver
+from streamreasoner.io.observer import PipelineObserver
 from streamreasoner.pipeline.recent.rules import Others, Share, WrittenRules, dearest
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from streamreasoner.io.formats.reading import timestamps
-from streamreasoner.pipeline.observers import PipelineObserver
+from streamreasoner.io.observer import PipelineObserver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

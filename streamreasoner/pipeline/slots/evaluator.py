@@ -23,10 +23,10 @@ from streamreasoner.io.codec.decode import Codec
 from streamreasoner.io.codec.encode import decode_changes, in_text_order
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.rejected import Reason, Rejected
+from streamreasoner.io.observer import timed
 from streamreasoner.pipeline.evaluated import Evaluated, Moment, Violations
 from streamreasoner.pipeline.failing.isolation import isolate
 from streamreasoner.pipeline.failing.last_resort import describe, is_environmental
-from streamreasoner.pipeline.observers import timed
 from streamreasoner.plan.lower.lowering import lower
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.session import Session
     from streamreasoner.engine.updates import TraceRows, Updates
     from streamreasoner.io.codec.decode import InputOptions
-    from streamreasoner.pipeline.observers import PipelineObserver
+    from streamreasoner.io.observer import PipelineObserver
     from streamreasoner.pipeline.published import Published
     from streamreasoner.pipeline.slots.waiting import Place, Slot, Waiting
     from streamreasoner.pipeline.slots.watermarks import Watermarks

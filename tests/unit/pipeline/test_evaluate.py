@@ -19,8 +19,8 @@ from streamreasoner.errors import EngineError, StateError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.formats.json import write_fact
 from streamreasoner.io.formats.registry import NQUADS, of_name
+from streamreasoner.io.observer import Observers, PipelineObserver
 from streamreasoner.pipeline.evaluator import Evaluator
-from streamreasoner.pipeline.observers import Observers, PipelineObserver
 from streamreasoner.pipeline.published import Published
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary

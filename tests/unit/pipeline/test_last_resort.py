@@ -19,10 +19,10 @@ from streamreasoner.errors import (
     StreamReasonerError,
 )
 from streamreasoner.io.codec.decode import InputOptions
+from streamreasoner.io.observer import Observers
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.failing.last_resort import LastResort, is_environmental
-from streamreasoner.pipeline.observers import Observers
 from streamreasoner.pipeline.published import Published
 from streamreasoner.program import check_text
 from streamreasoner.state.in_effect import ProgramInEffect, stored_text

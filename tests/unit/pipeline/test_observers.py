@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from streamreasoner.pipeline.observers import Observers, PipelineObserver, timed
+from streamreasoner.io.observer import Observers, PipelineObserver, timed
 
 EVENTS = [
     name

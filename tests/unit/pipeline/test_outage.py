@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamreasoner.errors import BrokerUnavailableError
-from streamreasoner.pipeline.observers import Observers, PipelineObserver
+from streamreasoner.io.observer import Observers, PipelineObserver
 from streamreasoner.pipeline.pressure import outage
 from streamreasoner.pipeline.pressure.outage import KafkaWatch, Noticed, Outage
 
@@ -97,7 +97,7 @@ def test_a_process_that_is_asked_to_end_does_not_wait_for_kafka(when):
     begin = "away.begin(Noticed.WATCH, 'no answer')"
     code = f"""
 import threading
-from streamreasoner.pipeline.observers import Observers
+from streamreasoner.io.observer import Observers
 from streamreasoner.pipeline.pressure import outage
 from streamreasoner.pipeline.pressure.outage import Noticed, Outage
 outage._GRACE_SECONDS = outage._PAUSE_SECONDS = 0.01

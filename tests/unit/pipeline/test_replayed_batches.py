@@ -19,12 +19,12 @@ from streamreasoner.errors import BrokerError, BrokerUnavailableError, StateErro
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.formats.records.record import NO_SCHEMAS
+from streamreasoner.io.observer import Observers
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import EpochRunner, Parts
 from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.failing.last_resort import LastResort
-from streamreasoner.pipeline.observers import Observers
 from streamreasoner.pipeline.pressure import outage
 from streamreasoner.pipeline.pressure.outage import Outage
 from streamreasoner.pipeline.published import Published
