@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rdflib import Graph
 
-    from streamreasoner.api.asking.answers import Answer
+    from streamreasoner.api.asking.answer import Answer
     from streamreasoner.api.asking.epoch import EpochFacts
     from streamreasoner.api.nodes import PythonTerm
     from streamreasoner.api.validation.report import ValidationReport
@@ -177,7 +177,7 @@ class Questions:
             TermError: The base is not an absolute IRI.
             QueryError: It asks for what is not supported, or exceeds a limit.
         """
-        from streamreasoner.api.asking.answers import Answer  # noqa: PLC0415 - most processes ask nothing
+        from streamreasoner.api.asking.answer import Answer  # noqa: PLC0415 - most processes ask nothing
         from streamreasoner.query.sparql.answers import Truth  # noqa: PLC0415
         from streamreasoner.query.sparql.evaluate import evaluate  # noqa: PLC0415
         from streamreasoner.query.sparql.limits import QueryLimits  # noqa: PLC0415

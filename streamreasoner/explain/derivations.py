@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.explain.matches import Match, Source
     from streamreasoner.explain.rule_groups import RuleGroup, Rules
-    from streamreasoner.explain.store import FactIndex, Row, Rows
+    from streamreasoner.explain.store import FactIndex, HeldFact, HeldFacts
     from streamreasoner.lang.ast import Rule
 
 
@@ -46,7 +46,7 @@ class Obligation(NamedTuple):
     """
 
     predicate: str
-    row: Row
+    row: HeldFact
     latest: int
 
     @property
@@ -203,7 +203,7 @@ class Derivations:
     def _final_facts(self, stratum: int, before: int) -> Source:
         """Facts present at the end; those of *stratum* only if present before an iteration."""
 
-        def rows(predicate: str, known: Mapping[int, str], constant: frozenset[int]) -> Rows:
+        def rows(predicate: str, known: Mapping[int, str], constant: frozenset[int]) -> HeldFacts:
             return self._store.lookup(predicate, known, constant).before(stratum, before)
 
         return rows
@@ -211,7 +211,7 @@ class Derivations:
     def _facts_at(self, stratum: int, iteration: int) -> Source:
         """Present facts; those of *stratum* as of an iteration."""
 
-        def rows(predicate: str, known: Mapping[int, str], constant: frozenset[int]) -> Rows:
+        def rows(predicate: str, known: Mapping[int, str], constant: frozenset[int]) -> HeldFacts:
             then = self._store.lookup(predicate, known, constant, iteration)
             return self._store.lookup(predicate, known, constant).at(stratum, then)
 
@@ -242,7 +242,7 @@ class Derivations:
         return RuleMatch(rule, match, tuple(distinct))
 
 
-def _latest(stratum: int, latest: int, row: Row) -> int:
+def _latest(stratum: int, latest: int, row: HeldFact) -> int:
     """The last iteration for a body fact: before the head, if it is of the same stratum."""
     return latest if row.stratum == stratum and row.until < 0 else LAST_ITERATION
 

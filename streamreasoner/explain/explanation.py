@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from streamreasoner.explain.proof import Absence, Limits
-    from streamreasoner.explain.store import FactSource, Row
+    from streamreasoner.explain.store import FactSource, HeldFact
     from streamreasoner.facts import Fact, Terms
     from streamreasoner.program.checked import CheckedProgram
 
@@ -106,10 +106,10 @@ def explain(
     store = FactIndex(state, dictionary, {**program.arities, **program.helpers})
     printer = ExplanationPrinter(prefixes(program), left_out)
 
-    def stored(fact: Fact) -> Row | None:
+    def stored(fact: Fact) -> HeldFact | None:
         return next(iter(store.lookup(fact.predicate, dict(enumerate(fact.arguments)))), None)
 
-    def proof(fact: Fact, row: Row) -> Proof:
+    def proof(fact: Fact, row: HeldFact) -> Proof:
         return ProofSearch(rules, store, limits, left_out).prove(fact, row)
 
     def proof_of_present(fact: Fact) -> Proof:

@@ -16,19 +16,19 @@ from streamreasoner.plan.algebra import Join
 from streamreasoner.plan.lower.demand import demand
 from streamreasoner.plan.operands import Column
 from streamreasoner.plan.order.left_deep import left_deep
-from streamreasoner.plan.terms import holds, matched, term, value
+from streamreasoner.plan.term_evaluation import holds, matched, term, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from streamreasoner.explain.store import FactIndex, Row
+    from streamreasoner.explain.store import FactIndex, HeldFact
     from streamreasoner.facts import Fact
     from streamreasoner.lang.ast import Rule
     from streamreasoner.plan.algebra import Delta, Scan
     from streamreasoner.plan.operands import Comparison, Computation, Pattern, Test
     from streamreasoner.plan.program_plan import DeltaPlan
 
-    Source: TypeAlias = Callable[[str, Mapping[int, str], frozenset[int]], Sequence[Row]]
+    Source: TypeAlias = Callable[[str, Mapping[int, str], frozenset[int]], Sequence[HeldFact]]
     """Facts for the positive atoms: predicate, known terms, positions of the atom's constants."""
 
 CACHED_RULES = 1000
@@ -45,7 +45,7 @@ class Match(NamedTuple):
     """
 
     terms: Mapping[str, str]
-    facts: tuple[Row, ...] = ()
+    facts: tuple[HeldFact, ...] = ()
     head: tuple[str, ...] = ()
 
 
@@ -121,7 +121,7 @@ class SelectLeaves:
             yield Match(terms, facts, tuple([term(operand, terms) for operand in operands]))
 
 
-def _selection(pattern: Pattern, source: Source) -> Callable[[Match], Sequence[Row]]:
+def _selection(pattern: Pattern, source: Source) -> Callable[[Match], Sequence[HeldFact]]:
     """Selects facts by the constants of a pattern, and by its columns that a match has."""
     constants = dict(pattern.constants)
     columns = [
@@ -130,7 +130,7 @@ def _selection(pattern: Pattern, source: Source) -> Callable[[Match], Sequence[R
         if isinstance(operand, Column)
     ]
 
-    def selected(match: Match) -> Sequence[Row]:
+    def selected(match: Match) -> Sequence[HeldFact]:
         terms = match.terms
         known = {position: terms[name] for position, name in columns if name in terms}
         return source(pattern.predicate, constants | known, frozenset(constants))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from streamreasoner.explain.matches import Match
     from streamreasoner.explain.proof import Absent
     from streamreasoner.explain.rule_groups import RuleGroup, Rules
-    from streamreasoner.explain.store import FactIndex, Row
+    from streamreasoner.explain.store import FactIndex, HeldFact
     from streamreasoner.plan.lower.demand import Demand, Part
 
 MAX_ATTEMPTS = 20_000
@@ -55,7 +55,7 @@ class AbsenceSearch:
     rules: Rules
     store: FactIndex
 
-    def absence(self, fact: Fact, row: Row | None) -> Absence:
+    def absence(self, fact: Fact, row: HeldFact | None) -> Absence:
         """Why a fact is absent; *row* is its row in the state, if any."""
         winner = None
         if row is not None and row.total > 0:
@@ -75,7 +75,7 @@ class AbsenceSearch:
         )
 
     def _attempt(
-        self, rule_group: RuleGroup, rule: ast.Rule, fact: Fact, winner: Row | None
+        self, rule_group: RuleGroup, rule: ast.Rule, fact: Fact, winner: HeldFact | None
     ) -> Attempt:
         demanded = _demanded(rule)
         parts = [part for part, _ in demanded.parts]
@@ -92,7 +92,7 @@ class AbsenceSearch:
         return Attempt(rule, holds, failure, found.ways[satisfied])
 
     def _absent_despite_match(
-        self, rule_group: RuleGroup, fact: Fact, winner: Row | None
+        self, rule_group: RuleGroup, fact: Fact, winner: HeldFact | None
     ) -> Failure:
         """Why a fact is absent although a rule has a match for it."""
         if rule_group.aggregates:
@@ -227,7 +227,7 @@ def _known(atom: ast.Atom) -> dict[int, str]:
     return {at: each.term for at, each in arguments if isinstance(each, ast.Constant)}
 
 
-def _facts(predicate: str, rows: Sequence[Row]) -> tuple[Fact, ...]:
+def _facts(predicate: str, rows: Sequence[HeldFact]) -> tuple[Fact, ...]:
     return tuple(Fact(predicate, row.arguments) for row in rows[:_MAX_SHOWN])
 
 

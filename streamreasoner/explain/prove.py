@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streamreasoner.explain.derivations import RuleMatch
     from streamreasoner.explain.proof import Limits
     from streamreasoner.explain.rule_groups import Rules
-    from streamreasoner.explain.store import FactIndex, Row
+    from streamreasoner.explain.store import FactIndex, HeldFact
     from streamreasoner.facts import Fact
 
 
@@ -42,7 +42,7 @@ class ProofSearch:
         self._limits = limits
         self._derivations = Derivations(rules, store, limits.matches)
 
-    def prove(self, fact: Fact, row: Row) -> Proof:
+    def prove(self, fact: Fact, row: HeldFact) -> Proof:
         """Prove a present fact from its row."""
         root = Obligation(fact.predicate, row, LAST_ITERATION)
         justifications = self._collect(root)

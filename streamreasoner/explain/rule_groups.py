@@ -12,13 +12,13 @@ from streamreasoner.facts import Fact
 from streamreasoner.lang.normal_form import is_lattice
 from streamreasoner.plan.lower.aggregation import lattice, reducing_positions
 from streamreasoner.plan.lower.demand import goal
-from streamreasoner.plan.terms import matched
+from streamreasoner.plan.term_evaluation import matched
 from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamreasoner.explain.store import FactIndex, Row
+    from streamreasoner.explain.store import FactIndex, HeldFact
     from streamreasoner.lang.ast import Aggregate, Rule, Span
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import Lattice
@@ -118,7 +118,7 @@ class Rules:
         best = choose(others, key=lambda row: order_key(row.arguments[found.position]))
         return Competition(found.function, len(others) + 1, Fact(fact.predicate, best.arguments))
 
-    def winner(self, fact: Fact, store: FactIndex) -> Row | None:
+    def winner(self, fact: Fact, store: FactIndex) -> HeldFact | None:
         """The present candidate of a fact's group."""
         found = self.lattice(fact)
         if found is None:

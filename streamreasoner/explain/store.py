@@ -40,7 +40,7 @@ class FactSource(Protocol):
         ...
 
 
-class Row(NamedTuple):
+class HeldFact(NamedTuple):
     """A fact in the state, present or not; see `engine.ports.Selection` for the numbers."""
 
     arguments: tuple[str, ...]
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows(Sequence[Row]):
+class HeldFacts(Sequence[HeldFact]):
     """Facts of a selection in text order; terms are decoded on access.
 
     Attributes:
@@ -72,50 +72,50 @@ class Rows(Sequence[Row]):
         return len(self.selection.args)
 
     @overload
-    def __getitem__(self, index: int) -> Row: ...
+    def __getitem__(self, index: int) -> HeldFact: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Rows: ...
+    def __getitem__(self, index: slice) -> HeldFacts: ...
 
-    def __getitem__(self, index: int | slice) -> Row | Rows:
+    def __getitem__(self, index: int | slice) -> HeldFact | HeldFacts:
         if isinstance(index, slice):
-            return Rows(self.selection.take(index), self.dictionary)
+            return HeldFacts(self.selection.take(index), self.dictionary)
         row = self._decoded(slice(index, index + 1 or None))
         return row[0]
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[HeldFact]:
         for start in range(0, len(self), _CHUNK):
             yield from self._decoded(slice(start, start + _CHUNK))
 
-    def present(self) -> Rows:
+    def present(self) -> HeldFacts:
         """The present facts."""
         return self._masked(self.selection.since >= 0)
 
-    def asserted(self) -> Rows:
+    def asserted(self) -> HeldFacts:
         """The asserted facts, which are given from iteration 0 on even if better ones win."""
         rows = self.selection.take(self.selection.asserted > 0)
         given = replace(rows, since=np.zeros_like(rows.since), until=np.full_like(rows.until, -1))
-        return Rows(given, self.dictionary)
+        return HeldFacts(given, self.dictionary)
 
-    def before(self, stratum: int, iteration: int) -> Rows:
+    def before(self, stratum: int, iteration: int) -> HeldFacts:
         """The present facts; those of *stratum* only if present before *iteration*."""
         since = self.selection.since
         other = self.selection.stratum != stratum
         return self._masked((since >= 0) & (other | (since < iteration)))
 
-    def at(self, stratum: int, then: Rows) -> Rows:
+    def at(self, stratum: int, then: HeldFacts) -> HeldFacts:
         """The present facts; those of *stratum* as in *then*, which holds the same facts."""
         own = then.selection.stratum == stratum
         columns = {
             name: np.where(own, getattr(then.selection, name), getattr(self.selection, name))
             for name in ("since", "until")
         }
-        return Rows(replace(self.selection, **columns), self.dictionary).present()
+        return HeldFacts(replace(self.selection, **columns), self.dictionary).present()
 
-    def _masked(self, mask: NDArray[np.bool_]) -> Rows:
-        return self if mask.all() else Rows(self.selection.take(mask), self.dictionary)
+    def _masked(self, mask: NDArray[np.bool_]) -> HeldFacts:
+        return self if mask.all() else HeldFacts(self.selection.take(mask), self.dictionary)
 
-    def _decoded(self, part: slice) -> list[Row]:
+    def _decoded(self, part: slice) -> list[HeldFact]:
         rows = self.selection.take(part)
         terms = self.dictionary.decode(rows.args.reshape(-1)).to_pylist()
         arity = rows.args.shape[1]
@@ -125,7 +125,8 @@ class Rows(Sequence[Row]):
         )
         tuples = cast("Iterator[tuple[int, int, int, int, int]]", zip(*numbers, strict=True))
         return [
-            Row(tuple(terms[at * arity : (at + 1) * arity]), *row) for at, row in enumerate(tuples)
+            HeldFact(tuple(terms[at * arity : (at + 1) * arity]), *row)
+            for at, row in enumerate(tuples)
         ]
 
 
@@ -142,7 +143,7 @@ class FactIndex:
         self._state = state
         self._dictionary = dictionary
         self._arities = arities
-        self._rows: dict[object, Rows] = {}
+        self._rows: dict[object, HeldFacts] = {}
         self._scans: Counter[object] = Counter()
         self._indexes: dict[object, _Index] = {}
 
@@ -152,7 +153,7 @@ class FactIndex:
         known: Mapping[int, str],
         constant: frozenset[int] = frozenset(),
         iteration: int = LAST_ITERATION,
-    ) -> Rows:
+    ) -> HeldFacts:
         """Facts with known terms at some positions, present or not, in text order.
 
         Args:
@@ -170,18 +171,18 @@ class FactIndex:
 
     def present(
         self, predicate: str, known: Mapping[int, str], constant: frozenset[int] = frozenset()
-    ) -> Rows:
+    ) -> HeldFacts:
         """The facts that are present at the end of the epoch."""
         return self.lookup(predicate, known, constant).present()
 
     def _read(
         self, predicate: str, known: Mapping[int, str], constant: frozenset[int], iteration: int
-    ) -> Rows:
+    ) -> HeldFacts:
         ids: dict[int, int] = {}
         for position, term in known.items():
             term_id = self._dictionary.find(term)
             if term_id is None:
-                return Rows(_empty_selection(self._arities[predicate]), self._dictionary)
+                return HeldFacts(_empty_selection(self._arities[predicate]), self._dictionary)
             ids[position] = term_id
         others = tuple(sorted(ids.keys() - constant))
         if not others or len(ids) == self._arities[predicate]:
@@ -198,7 +199,7 @@ class FactIndex:
             return self._sorted(index.selection.take(chosen))
         return self._sorted(self._state.select(predicate, ids, iteration))
 
-    def _sorted(self, selection: Selection) -> Rows:
+    def _sorted(self, selection: Selection) -> HeldFacts:
         """Sort by text: by the rank of each term among those of the selection."""
         args = selection.args
         if len(args) > 1 and args.shape[1] > 0:
@@ -208,7 +209,7 @@ class FactIndex:
             ranks[order] = np.arange(len(order))
             columns = ranks[inverse.reshape(args.shape)].T
             selection = selection.take(np.lexsort(columns[::-1]))
-        return Rows(selection, self._dictionary)
+        return HeldFacts(selection, self._dictionary)
 
 
 class _Index:

@@ -4,7 +4,7 @@ A rule is a tree whose leaves scan facts. A delta plan is a tree too: one leaf i
 atom, and the others scan the facts before or after it.
 
 The column of a variable has its name; `$1.0` is argument 0 of atom 1 until it is named; `#0` is the
-value of an expression. Relations are bags: the multiplicity of a row is its number of matches.
+value of an expression. Rows are bags: the multiplicity of a row is its number of matches.
 `Incomplete` holds the part of a rule that is not algebra yet. Every step of lowering shrinks it,
 and the last one removes it.
 """
@@ -65,7 +65,7 @@ class Delta:
 class Product:
     """Every combination of rows; the inputs have no common column."""
 
-    inputs: tuple[Relation, ...]
+    inputs: tuple[PlanTree, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ class Join:
     In a delta plan the right input is a scan, which need not have a common column.
     """
 
-    left: Relation
-    right: Relation
+    left: PlanTree
+    right: PlanTree
 
     @property
     def on(self) -> set[str]:
@@ -118,7 +118,7 @@ class Join:
 class Select:
     """The rows of the input for which a condition holds."""
 
-    input: Relation
+    input: PlanTree
     condition: operands.Condition
 
     @property
@@ -133,7 +133,7 @@ class Select:
 class Antijoin:
     """The rows of the input that agree with no negated row."""
 
-    input: Relation
+    input: PlanTree
     negated: Scan | Project
 
     @property
@@ -146,7 +146,7 @@ class Antijoin:
 class Extend:
     """The rows for which a value exists, with it as a column; an existing column must equal it."""
 
-    input: Relation
+    input: PlanTree
     computation: operands.Computation
 
     @property
@@ -159,7 +159,7 @@ class Extend:
 class Project:
     """The facts formed by the rows of the input; the tree below is checked as a whole."""
 
-    input: Relation
+    input: PlanTree
     head: operands.Pattern
 
     def __post_init__(self) -> None:
@@ -217,7 +217,7 @@ class Incomplete:
         head: The derived facts, with the operands of aggregates; None once there is a Project.
     """
 
-    input: Relation
+    input: PlanTree
     equations: tuple[Equation, ...]
     literals: tuple[ast.Literal, ...]
     head: ast.Atom | None
@@ -229,7 +229,7 @@ Leaf: TypeAlias = Scan | Delta | Product | Join
 Link: TypeAlias = Select | Antijoin | Extend | Project | Incomplete
 """A node with a single input that has its rows."""
 
-Relation: TypeAlias = Leaf | Link
+PlanTree: TypeAlias = Leaf | Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class Reduce:
 # Trees -------------------------------------------------------------------------------------------
 
 
-def inputs(node: Relation) -> tuple[Relation, ...]:
+def inputs(node: PlanTree) -> tuple[PlanTree, ...]:
     """The nodes directly below."""
     match node:
         case Scan() | Delta():
@@ -272,7 +272,7 @@ def inputs(node: Relation) -> tuple[Relation, ...]:
             assert_never(node)
 
 
-def with_inputs(node: Relation, below: Sequence[Relation]) -> Relation:
+def with_inputs(node: PlanTree, below: Sequence[PlanTree]) -> PlanTree:
     """The node over other inputs."""
     match node:
         case Scan() | Delta():
@@ -289,7 +289,7 @@ def with_inputs(node: Relation, below: Sequence[Relation]) -> Relation:
             assert_never(node)
 
 
-def walk(tree: Relation) -> list[Relation]:
+def walk(tree: PlanTree) -> list[PlanTree]:
     """Every node in textual order, inputs first.
 
     A rule may have many conditions, so trees are walked in a loop, not recursively.
@@ -297,13 +297,13 @@ def walk(tree: Relation) -> list[Relation]:
     return _walked(tree, inputs)
 
 
-def positive(tree: Relation) -> list[Relation]:
+def positive(tree: PlanTree) -> list[PlanTree]:
     """Like `walk`, but without what is negated."""
     return _walked(tree, lambda node: inputs(node)[: 1 if isinstance(node, Antijoin) else None])
 
 
-def _walked(tree: Relation, below: Callable[[Relation], tuple[Relation, ...]]) -> list[Relation]:
-    found: list[Relation] = []
+def _walked(tree: PlanTree, below: Callable[[PlanTree], tuple[PlanTree, ...]]) -> list[PlanTree]:
+    found: list[PlanTree] = []
     waiting = [tree]
     while waiting:
         found.append(waiting.pop())
@@ -311,7 +311,7 @@ def _walked(tree: Relation, below: Callable[[Relation], tuple[Relation, ...]]) -
     return found[::-1]
 
 
-def spine(node: Relation) -> tuple[Leaf, list[Link]]:
+def spine(node: PlanTree) -> tuple[Leaf, list[Link]]:
     """The first node below without exactly one input, and the links above it, lowest first."""
     links: list[Link] = []
     while not isinstance(node, Scan | Delta | Product | Join):
@@ -320,7 +320,7 @@ def spine(node: Relation) -> tuple[Leaf, list[Link]]:
     return node, links[::-1]
 
 
-def folded(tree: Relation, combine: Callable[[Relation, list[T]], T]) -> T:
+def folded(tree: PlanTree, combine: Callable[[PlanTree, list[T]], T]) -> T:
     """Combine every node with the results of its inputs, from the leaves up."""
     results: list[T] = []
     for node in walk(tree):
@@ -329,13 +329,13 @@ def folded(tree: Relation, combine: Callable[[Relation, list[T]], T]) -> T:
     return results[0]
 
 
-def mapped(tree: Relation, change: Callable[[Relation], Relation]) -> Relation:
+def mapped(tree: PlanTree, change: Callable[[PlanTree], PlanTree]) -> PlanTree:
     """Apply `change` to every node, from the leaves up."""
     return folded(tree, lambda node, below: change(with_inputs(node, below)))
 
 
-def columns_of(tree: Relation) -> set[str]:
-    """The columns of the rows of a relation.
+def columns_of(tree: PlanTree) -> set[str]:
+    """The columns of the rows of a tree.
 
     They are derived, not stored: all nodes of all plans of a large rule would hold a gigabyte.
 
@@ -345,18 +345,18 @@ def columns_of(tree: Relation) -> set[str]:
     return folded(tree, _columns)
 
 
-def product(relations: tuple[Relation, ...]) -> Relation:
-    """The product of at least one relation."""
-    return Product(relations) if len(relations) > 1 else relations[0]
+def product(trees: tuple[PlanTree, ...]) -> PlanTree:
+    """The product of at least one tree."""
+    return Product(trees) if len(trees) > 1 else trees[0]
 
 
-def joined(left: Relation, right: Relation) -> Relation:
-    """The join of two relations, or their product if they have no common column."""
+def joined(left: PlanTree, right: PlanTree) -> PlanTree:
+    """The join of two trees, or their product if they have no common column."""
     join = Join(left, right)
     return join if join.on else Product((left, right))
 
 
-def _columns(node: Relation, below: list[set[str]]) -> set[str]:  # noqa: PLR0911 - one case each
+def _columns(node: PlanTree, below: list[set[str]]) -> set[str]:  # noqa: PLR0911 - one case each
     """The columns of a node above inputs with columns, whose sets it may change."""
     match node:
         case Scan(pattern) | Delta(pattern):
@@ -382,7 +382,7 @@ def _columns(node: Relation, below: list[set[str]]) -> set[str]:  # noqa: PLR091
             assert_never(node)
 
 
-def _with(needs: AbstractSet[str], columns: set[str], node: Relation) -> set[str]:
+def _with(needs: AbstractSet[str], columns: set[str], node: PlanTree) -> set[str]:
     """The columns of an input, which must have those that a node needs."""
     if missing := needs - columns:
         reader = type(node).__name__

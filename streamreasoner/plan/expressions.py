@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang import ast
-from streamreasoner.plan.algebra import Equation, Extend, PlanError, Relation
+from streamreasoner.plan.algebra import Equation, Extend, PlanError, PlanTree
 from streamreasoner.plan.formulas import COALESCE, formula
 from streamreasoner.plan.operands import COPY, NEGATE, Column, Computation, Operand, Value
 
@@ -61,23 +61,23 @@ def fresh(equations: Iterable[Equation]) -> str:
     return f"#{sum(equation.column.startswith('#') for equation in equations)}"
 
 
-def extended(relation: Relation, equations: Sequence[Equation]) -> Relation:
-    """Extend a relation by a column for every equation and every nested expression."""
-    extension = Extension(relation, equations)
+def extended(tree: PlanTree, equations: Sequence[Equation]) -> PlanTree:
+    """Extend a tree by a column for every equation and every nested expression."""
+    extension = Extension(tree, equations)
     while pending := extension.pending:
         extension.define(pending[0])
-    return extension.relation
+    return extension.tree
 
 
 class Extension:
-    """A relation that is extended by the operands of an equation before the equation itself.
+    """A tree that is extended by the operands of an equation before the equation itself.
 
     Attributes:
-        relation: The relation with the columns defined so far.
+        tree: The tree with the columns defined so far.
     """
 
-    def __init__(self, relation: Relation, equations: Sequence[Equation] = ()) -> None:
-        self.relation = relation
+    def __init__(self, tree: PlanTree, equations: Sequence[Equation] = ()) -> None:
+        self.tree = tree
         self._names = Names(equations)
         self._done: set[str] = set()
         self._computed: dict[tuple[Function, tuple[Operand, ...]], Column] = {}
@@ -100,7 +100,7 @@ class Extension:
         if known != Column(equation.column) and function != COPY:
             function, arguments = COPY, (known,)
         computation = Computation(equation.column, function, arguments)
-        self.relation = Extend(self.relation, computation)
+        self.tree = Extend(self.tree, computation)
 
     def operand(self, expression: ast.Expression) -> Operand:
         """The operand with the value of an expression, whose column is added if it is new."""

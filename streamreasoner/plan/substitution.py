@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def substituted(tree: algebra.Relation, values: Mapping[str, Operand]) -> algebra.Relation:
+def substituted(tree: algebra.PlanTree, values: Mapping[str, Operand]) -> algebra.PlanTree:
     """Replace columns by other columns or constants, except in equations.
 
     The computation of a column that becomes a constant is dropped: the constant is its value.
@@ -35,8 +35,8 @@ class _Substitution:
     values: Mapping[str, Operand]
 
     def node(  # noqa: PLR0911 - one case each
-        self, node: algebra.Relation, below: list[algebra.Relation]
-    ) -> algebra.Relation:
+        self, node: algebra.PlanTree, below: list[algebra.PlanTree]
+    ) -> algebra.PlanTree:
         match node:
             case algebra.Scan(pattern) | algebra.Delta(pattern):
                 return replace(node, pattern=self._pattern(pattern))

@@ -10,7 +10,7 @@ from streamreasoner.counts import counted
 from streamreasoner.facts import decode_facts, in_order, matching, sort_key
 from streamreasoner.lang.ast import TRIPLE, Atom, walk
 from streamreasoner.lang.printer import print_rule
-from streamreasoner.shell.answers import answers
+from streamreasoner.shell.answering import answers
 from streamreasoner.shell.output import Line, Tone
 
 if TYPE_CHECKING:

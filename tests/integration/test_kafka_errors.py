@@ -31,8 +31,8 @@ from streamreasoner.io.kafka.access.rights import (
 )
 from streamreasoner.io.kafka.access.roles import Role
 from streamreasoner.io.kafka.access.security import java
-from streamreasoner.io.kafka.answers import Answers
 from streamreasoner.io.kafka.clients import unreachable
+from streamreasoner.io.kafka.control_outcomes import ControlOutcomes
 from streamreasoner.io.kafka.deletion import check_unshared, delete, empty, forget
 from streamreasoner.io.kafka.owners.presence import processes
 from streamreasoner.io.kafka.sink import Sink
@@ -267,7 +267,7 @@ def commands(case, secure):
     kafka, control = case.kafka, case.config.rules.control_topic
 
     def rules():
-        with Answers(kafka, "none") as answers:
+        with ControlOutcomes(kafka, "none") as answers:
             produce_one(kafka, control, b"{}")
             try:
                 answers.why_rejected(control, 0, 0.5)

@@ -17,7 +17,7 @@ from laws.test_join_order_is_irrelevant import shuffle
 from spark_backend import MARKS
 from thorough import THOROUGH
 
-from streamreasoner.backends.spark.queries import relation
+from streamreasoner.backends.spark.queries import spark_rows
 from streamreasoner.backends.spark.tables import committed
 
 pytestmark = MARKS
@@ -30,8 +30,8 @@ EXAMPLES = settings(
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
 )
 SIZES = (
-    [(committed.RECENT, relation.MAX_DRIVER_ROWS)] * 2
-    + [(40, relation.MAX_DRIVER_ROWS)]
+    [(committed.RECENT, spark_rows.MAX_DRIVER_ROWS)] * 2
+    + [(40, spark_rows.MAX_DRIVER_ROWS)]
     + [(40, 3)] * THOROUGH
 )
 
@@ -44,7 +44,7 @@ def new_store(spark_store, monkeypatch):
     def make():
         recent, few = next(sizes)
         monkeypatch.setattr(committed, "RECENT", recent)
-        monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", few)
+        monkeypatch.setattr(spark_rows, "MAX_DRIVER_ROWS", few)
         return spark_store()
 
     return make

@@ -26,7 +26,7 @@ from streamreasoner.backends.spark.queries.columns import (
     TRANSITION,
     schema,
 )
-from streamreasoner.backends.spark.queries.relation import QueryRunner
+from streamreasoner.backends.spark.queries.spark_rows import QueryRunner
 from streamreasoner.engine.updates import MAX_MULTIPLICITY
 
 pytestmark = MARKS

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from streamreasoner.cli import app
 from streamreasoner.errors import ConfigError, ProgramError, StateError, StreamReasonerError
 from streamreasoner.io.codec.encode import Message
-from streamreasoner.io.kafka.answers import Answers
+from streamreasoner.io.kafka.control_outcomes import ControlOutcomes
 from streamreasoner.io.kafka.sink import Publication, Sink
 from streamreasoner.pipeline.control import Operation, read_control
 from streamreasoner.program import check_text
@@ -120,7 +120,7 @@ def test_an_answer_comes_from_a_published_epoch(case):
     letter = Message(b"x", None, [(name, text.encode()) for name, text in headers.items()])
     sink = Sink(case.kafka, app_id, 60)
     sink.start()
-    with Answers(case.kafka, app_id) as answers:
+    with ControlOutcomes(case.kafka, app_id) as answers:
         with pytest.raises(StreamReasonerError, match="has not read offset 0 of"):
             answers.why_rejected(topic, 0, 0)
         marker = EpochRecord(0, {topic: {"0": [0, 2]}}, "hash")

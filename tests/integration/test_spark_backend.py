@@ -18,9 +18,9 @@ from spark_backend import MARKS, THOROUGH, stores
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.epoch import progress
-from streamreasoner.backends.spark.queries import relation
+from streamreasoner.backends.spark.queries import spark_rows
 from streamreasoner.backends.spark.queries.columns import schema
-from streamreasoner.backends.spark.queries.relation import QueryRunner
+from streamreasoner.backends.spark.queries.spark_rows import QueryRunner
 from streamreasoner.backends.spark.tables import arranged, bucket_files, committed
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.engine.session import Store
@@ -89,7 +89,7 @@ far(?x, max(?n)) :- length(?x, _, ?n) .
 def test_many_rows_are_as_few(store, monkeypatch):
     """Results are the same whether relations go through files or the driver."""
     checked = check_text(MANY)
-    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
+    monkeypatch.setattr(spark_rows, "MAX_DRIVER_ROWS", 0)
     driver = Driver(checked, store=store())
     edge = "edge", ("<a:a>", "<a:b>")
     epochs = [[(*edge, 2)], [(*edge, -2)]]
@@ -104,7 +104,7 @@ def test_many_rows_are_as_few(store, monkeypatch):
 def test_few_rows_meet_many(store, monkeypatch):
     """A step with few rows reads rows in files and in the driver."""
     checked = check_text(LEAST)
-    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 3)
+    monkeypatch.setattr(spark_rows, "MAX_DRIVER_ROWS", 3)
     driver = Driver(checked, store=store())
     updates = [
         ("edge", tuple(f"<a:{letter}>" for letter in word), 1) for word in ("ab", "bc", "xy", "yx")
@@ -119,7 +119,7 @@ def test_few_rows_meet_many(store, monkeypatch):
 def test_many_candidates_are_aggregated_as_few(store, monkeypatch):
     """Executors count and sum groups that may be larger than the driver, and count overflows."""
     checked = check_text(SUMS + OUT_OF_RANGE)
-    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
+    monkeypatch.setattr(spark_rows, "MAX_DRIVER_ROWS", 0)
     driver = Driver(checked, store=store())
     values = (NUMBER(1, "integer"), NUMBER("2.5", "decimal"), '"heavy"')
     updates = [("weighs", ("<a:a>", value), 1) for value in values]
@@ -141,7 +141,7 @@ class DeathError(Exception):
 def test_a_large_epoch_goes_on_where_a_process_died(spark, tmp_path, monkeypatch, same):
     """A resumed epoch skips settled iterations; a different epoch starts over."""
     checked = check_text(LONG)
-    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
+    monkeypatch.setattr(spark_rows, "MAX_DRIVER_ROWS", 0)
     monkeypatch.setattr(progress, "EVERY_SECONDS", 0)
     edges = [("edge", (f"<a:{n}>", f"<a:{n + 1}>"), 1) for n in range(2)]
     settled = []
@@ -338,7 +338,7 @@ def test_the_last_epochs_are_written_when_they_are_many(spark, tmp_path, monkeyp
 
 def test_the_driver_reads_the_files_of_a_step_as_spark_does(spark, tmp_path, monkeypatch):
     """The same rows and types, where the files are on its disk and where they are not."""
-    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 3)
+    monkeypatch.setattr(spark_rows, "MAX_DRIVER_ROWS", 3)
     runner = QueryRunner(spark, f"file:{tmp_path}/a b%20c/steps")
     form = schema(("predicate", "a0", "iteration", "multiplicity"))
     columns = [["p", "it's", "p", "ä"], [1, 2**40, 3, 4], [0, 1, 2, 3], [1, -1, 2, -2]]
@@ -392,7 +392,7 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch, unsplit):
     monkeypatch.setattr(arranged, "MANY", 1)
     for before, few, rows_in_driver in ((5, 100, 100), (5, 100, 0), (4, 0, 0)):
         monkeypatch.setattr(arranged, "FEW_FILES", few)
-        monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", rows_in_driver)
+        monkeypatch.setattr(spark_rows, "MAX_DRIVER_ROWS", rows_in_driver)
         again = opened("merged")
         assert again.open(before) == before
         assert [sums(again, pair) for pair in PAIRS] == held[before - 1]

@@ -31,7 +31,7 @@ from spark_backend import (
 from thorough import THOROUGH
 
 from streamreasoner.backends.spark import files
-from streamreasoner.backends.spark.queries import relation
+from streamreasoner.backends.spark.queries import spark_rows
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.program import check_text
 
@@ -98,7 +98,7 @@ def test_a_folder_of_the_driver_is_copied_for_executors(spark, tmp_path):
     """The copy is in their shared directory, and is deleted with the intermediate files."""
     files.check(spark, f"file:{tmp_path}")
     pq.write_table(pa.table({"id": [1, 2, 3]}), tmp_path / "trace.parquet")
-    runner = relation.QueryRunner(spark, f"file:{tmp_path}/steps")
+    runner = spark_rows.QueryRunner(spark, f"file:{tmp_path}/steps")
     place = runner.reachable(tmp_path / "trace.parquet")
     assert place.startswith(f"file:{tmp_path}/steps/")
     assert spark.read.parquet(place).count() == 3
@@ -131,7 +131,7 @@ class Deaths:
 @pytest.fixture
 def deaths(machines, spark, monkeypatch):
     """Executors die while an epoch computes its steps: between jobs, then in the middle of one."""
-    deaths, cut = Deaths(), relation.QueryRunner.materialize
+    deaths, cut = Deaths(), spark_rows.QueryRunner.materialize
     context, numbers = spark.sparkContext, itertools.count(1)
 
     def computed(runner, rows):
@@ -154,7 +154,7 @@ def deaths(machines, spark, monkeypatch):
             over.set()
             watcher.join()
 
-    monkeypatch.setattr(relation.QueryRunner, "materialize", computed)
+    monkeypatch.setattr(spark_rows.QueryRunner, "materialize", computed)
     return deaths
 
 
@@ -234,6 +234,6 @@ def test_the_image_starts_an_executor(spark, tmp_path):
 @pytest.mark.skipif(not THOROUGH, reason="takes minutes; part of `make test-thorough`")
 def test_executors_that_die_lose_nothing(spark, tmp_path, monkeypatch, deaths):
     """With executors killed between and within jobs, the state equals the oracle's."""
-    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
+    monkeypatch.setattr(spark_rows, "MAX_DRIVER_ROWS", 0)
     assert_agrees_with_the_oracle(spark, tmp_path)
     assert deaths == Deaths(between=1, within=1)

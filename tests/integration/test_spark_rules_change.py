@@ -9,7 +9,7 @@ from spark_backend import BUCKETS, MARKS, stores
 from thorough import THOROUGH
 
 from streamreasoner.backends.spark.backend import SparkBackend
-from streamreasoner.backends.spark.queries import relation
+from streamreasoner.backends.spark.queries import spark_rows
 from streamreasoner.backends.spark.tables import arranged
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.engine.session import Store
@@ -112,7 +112,7 @@ def test_many_rows_are_as_few(started, monkeypatch):
     driver = Driver(before, store=stores(started[0], started[1] / "many")())
     sent = [*pairs("edge", "ab"), *pairs("path", "ab ac")]
     driver.apply(sent)
-    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
+    monkeypatch.setattr(spark_rows, "MAX_DRIVER_ROWS", 0)
     driver.change(after)
     assert_from_scratch(driver, after, sent)
 

@@ -12,7 +12,7 @@ from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.lang.printer import print_literal
 from streamreasoner.query.question import Question, read_question
 from streamreasoner.query.syntax import Scope
-from streamreasoner.shell.answers import answers
+from streamreasoner.shell.answering import answers
 from streamreasoner.values.order import order_key
 
 

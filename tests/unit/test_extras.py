@@ -231,7 +231,7 @@ def test_a_command_names_the_extra_it_needs(folder):
     ("extras", "modules"),
     [
         (["pipeline"], ["service.supervise", "service.first_load", "upkeep.doctor"]),
-        (["kafka"], ["io.kafka.topics", "io.kafka.answers", "io.kafka.deletion"]),
+        (["kafka"], ["io.kafka.topics", "io.kafka.control_outcomes", "io.kafka.deletion"]),
         (["server"], ["server.web.serve"]),
         (["demo"], ["demo.run", "demo.dashboard"]),
         (["schema-registry"], ["io.formats.schemas.client"]),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
-    from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+    from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
     from streamreasoner.engine.session import Store
 
     Fact = tuple[str, tuple[str, ...], int]
@@ -175,7 +175,7 @@ class DataFrames(Aggregates):
 
     def _frame(
         self, members: Sequence[Member], columns: Mapping[str, Sequence[object]]
-    ) -> Relation:
+    ) -> SparkRows:
         """Candidates with some more columns, as a frame."""
         rows, values, _ = zip(*members, strict=True)
         cells = {argument(0): rows, argument(1): values, argument(2): [0] * len(rows), **columns}

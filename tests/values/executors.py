@@ -15,7 +15,7 @@ from values.tables import FALSE, TRUE
 
 from streamreasoner.explain import ground
 from streamreasoner.lang.ast import NOWHERE, BinaryOperation, Call, Constant, UnaryMinus
-from streamreasoner.plan import terms
+from streamreasoner.plan import term_evaluation
 from streamreasoner.plan.operands import NEGATE, Comparison, Computation, Test, Value
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import parse
@@ -176,18 +176,18 @@ class Explanations(Compares, Applies):
     """Plans on terms, which explanations run, and the values that they print."""
 
     def compare(self, pairs):
-        """Compare with `plan.terms`."""
+        """Compare with `plan.term_evaluation`."""
         return [
             frozenset(
                 operator.value
                 for operator in Operator
-                if terms.holds(Comparison(Value(left), operator, Value(right)), {})
+                if term_evaluation.holds(Comparison(Value(left), operator, Value(right)), {})
             )
             for left, right in pairs
         ]
 
     def apply(self, calls):
-        """Apply with `plan.terms`, and functions also with `explain.ground`."""
+        """Apply with `plan.term_evaluation`, and functions also with `explain.ground`."""
         return [
             _truth(function, arguments) if function in TESTS else _value(function, arguments)
             for function, arguments in calls
@@ -202,13 +202,13 @@ def _accepted(order: int | None) -> frozenset[str]:
 def _truth(function: str, arguments: Sequence[str]) -> str | None:
     operands = tuple(map(Value, arguments))
     for truth, negated in ((TRUE, False), (FALSE, True)):
-        if terms.holds(Test(function, operands, negated), {}):
+        if term_evaluation.holds(Test(function, operands, negated), {}):
             return truth
     return None
 
 
 def _value(function: str, arguments: Sequence[str]) -> str | None:
-    computed = terms.value(Computation("x", function, tuple(map(Value, arguments))), {})
+    computed = term_evaluation.value(Computation("x", function, tuple(map(Value, arguments))), {})
     assert ground.value(_expression(function, arguments), {}) == computed
     return computed
 

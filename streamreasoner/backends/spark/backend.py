@@ -33,7 +33,7 @@ from streamreasoner.backends.spark.queries.columns import (
     arguments,
 )
 from streamreasoner.backends.spark.queries.encoded_program import EncodedProgram
-from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
 from streamreasoner.backends.spark.tables.arranged import primary
 from streamreasoner.backends.spark.tables.committed import CommittedState
 from streamreasoner.engine.evaluate import evaluate
@@ -70,8 +70,8 @@ class SparkBackend:
         plan: The program.
         dictionary: Terms and their ids.
         buckets: Number of buckets per arrangement.
-        memory: Bytes of the driver's memory that the relations of an epoch may take; None for as
-            many as `queries.relation` allows.
+        memory: Bytes of the driver's memory that the rows of an epoch may take; None for as
+            many as `queries.spark_rows` allows.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class SparkBackend:
         """The present facts with these ids at these positions, as settled so far."""
         return self._reading.present(predicate, bound, self._differences.transitions.everything())
 
-    def _lower_changes(self) -> Relation:
+    def _lower_changes(self) -> SparkRows:
         """Changed transitions of lower strata: the stratum's deltas at iteration 0."""
         return self._differences.transitions.select(range(self._stratum), ALL_ITERATIONS)
 
@@ -357,7 +357,7 @@ class SparkBackend:
         )
         self._rebuild(self._runner.from_frame(frame), before - 1)
 
-    def _rebuild(self, trace: Relation, epoch: int) -> None:
+    def _rebuild(self, trace: SparkRows, epoch: int) -> None:
         """Bring the state up to an epoch, computing transitions from multiplicities."""
         self._input = []
         self._differences.add(trace)

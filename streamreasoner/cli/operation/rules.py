@@ -198,10 +198,10 @@ def _send(  # noqa: PLR0917 - a change, and how it is sent
 
 
 def _send_and_wait(config: Config, topic: str, value: bytes, wait_seconds: float) -> None:
-    from streamreasoner.io.kafka.answers import Answers
+    from streamreasoner.io.kafka.control_outcomes import ControlOutcomes
     from streamreasoner.io.kafka.topics import produce_one
 
-    with Answers(config.kafka, config.pipeline.app_id) as answers:
+    with ControlOutcomes(config.kafka, config.pipeline.app_id) as answers:
         offset = produce_one(config.kafka, topic, value)
         why = answers.why_rejected(topic, offset, wait_seconds)
     if why is not None:

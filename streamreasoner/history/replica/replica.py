@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from streamreasoner.history.epochs import Past
 from streamreasoner.history.programs import in_effect
+from streamreasoner.history.replica.replica_terms import ReplicaTerms
 from streamreasoner.history.replica.snapshot import Snapshot
 from streamreasoner.history.replica.store import FactStore, Shape
-from streamreasoner.history.replica.terms import ReplicaTerms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

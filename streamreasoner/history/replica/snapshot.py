@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.facts import FactPattern
     from streamreasoner.history.programs import InEffect
+    from streamreasoner.history.replica.replica_terms import ReplicaTerms
     from streamreasoner.history.replica.store import FactStore
-    from streamreasoner.history.replica.terms import ReplicaTerms
 
 
 class Snapshot:

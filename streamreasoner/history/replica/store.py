@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.engine.updates import TraceRows
-    from streamreasoner.history.replica.terms import ReplicaTerms
+    from streamreasoner.history.replica.replica_terms import ReplicaTerms
     from streamreasoner.plan.program_plan import Lattice
     from streamreasoner.program.text import ProgramText
 

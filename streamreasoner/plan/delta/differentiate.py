@@ -22,10 +22,10 @@ def differentiate(tree: algebra.Project) -> list[algebra.Project]:
     return [replace(tree, input=rows) for rows in _deltas(tree.input)]
 
 
-def _deltas(node: algebra.Relation) -> list[algebra.Relation]:
+def _deltas(node: algebra.PlanTree) -> list[algebra.PlanTree]:
     leaf, links = algebra.spine(node)
     deltas = _of_leaf(leaf)
-    below: algebra.Relation = leaf
+    below: algebra.PlanTree = leaf
     for link in links:
         match link:
             case algebra.Select() | algebra.Extend():
@@ -43,7 +43,7 @@ def _deltas(node: algebra.Relation) -> list[algebra.Relation]:
     return deltas
 
 
-def _of_leaf(leaf: algebra.Leaf) -> list[algebra.Relation]:
+def _of_leaf(leaf: algebra.Leaf) -> list[algebra.PlanTree]:
     match leaf:
         case algebra.Scan(pattern):
             return [algebra.Delta(pattern)]
@@ -67,10 +67,10 @@ def _of_leaf(leaf: algebra.Leaf) -> list[algebra.Relation]:
             assert_never(leaf)
 
 
-def _aged(tree: algebra.Relation, age: algebra.Age) -> algebra.Relation:
+def _aged(tree: algebra.PlanTree, age: algebra.Age) -> algebra.PlanTree:
     """The tree over the facts of an age."""
 
-    def change(node: algebra.Relation) -> algebra.Relation:
+    def change(node: algebra.PlanTree) -> algebra.PlanTree:
         match node:
             case algebra.Scan():
                 return replace(node, age=age)

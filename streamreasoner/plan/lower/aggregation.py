@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from streamreasoner.lang import ast
 from streamreasoner.lang.normal_form import aggregates_matches
-from streamreasoner.plan.algebra import Project, Reduce, Relation, Scan, Union, joined
+from streamreasoner.plan.algebra import PlanTree, Project, Reduce, Scan, Union, joined
 from streamreasoner.plan.operands import RESULT, Column, Pattern, Value
 from streamreasoner.plan.program_plan import Lattice, Reduction
 from streamreasoner.plan.rewrite.projections import constants_tag
@@ -157,7 +157,7 @@ class _Group:
             head = self._head({position: RESULT})
             made.final.append(Reduction(matches, function, head, self._source))
             return
-        scans: list[Relation] = []
+        scans: list[PlanTree] = []
         results = {}
         for position, function in self._functions:
             column = f"#result{position}"

@@ -41,7 +41,7 @@ class Demand:
     """
 
     plan: DeltaPlan
-    parts: tuple[tuple[Part, algebra.Relation], ...]
+    parts: tuple[tuple[Part, algebra.PlanTree], ...]
 
 
 def goal(rule: ast.Rule, late: Collection[str] = ()) -> Pattern:
@@ -92,10 +92,10 @@ class _Chain:
             part = next(each for each in self._waiting if self._is_ready(each))
             self._waiting.remove(part)
             self._add(part)
-            parts.append((part, self._rows.relation))
+            parts.append((part, self._rows.tree))
         arguments = tuple(self._rows.operand(operand(each)) for each in self._rule.head.arguments)
         head = Pattern(self._fact.predicate, arguments)
-        return Demand(DeltaPlan(algebra.Project(self._rows.relation, head)), tuple(parts))
+        return Demand(DeltaPlan(algebra.Project(self._rows.tree, head)), tuple(parts))
 
     def _body(self) -> Iterator[Part]:
         """The parts of the body, in the order of the text."""
@@ -125,7 +125,7 @@ class _Chain:
         match part:
             case ast.Atom():
                 pattern = self._joined_pattern(part)
-                rows.relation = algebra.Join(rows.relation, algebra.Scan(pattern))
+                rows.tree = algebra.Join(rows.tree, algebra.Scan(pattern))
                 self._bound.update(pattern.columns)
             case algebra.Equation(column):
                 rows.define(part)
@@ -136,11 +136,11 @@ class _Chain:
                     for each in atom.arguments
                 )
                 scan = algebra.Scan(Pattern(atom.reads, tuple(operands)))
-                rows.relation = algebra.Antijoin(rows.relation, scan)
+                rows.tree = algebra.Antijoin(rows.tree, scan)
             case _:
                 # The operands extend the rows before they are selected.
                 test = condition(part, rows.operand)
-                rows.relation = algebra.Select(rows.relation, test)
+                rows.tree = algebra.Select(rows.tree, test)
 
     def _joined_pattern(self, atom: ast.Atom) -> Pattern:
         """The pattern of an atom; arguments whose values are not known yet are compared later."""

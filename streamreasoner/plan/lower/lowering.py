@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from streamreasoner.analysis.strata.guards import Guarded
-    from streamreasoner.plan.algebra import Relation
+    from streamreasoner.plan.algebra import PlanTree
     from streamreasoner.plan.program_plan import Reduction
     from streamreasoner.program.checked import CheckedProgram
 
@@ -48,7 +48,7 @@ class LoweringStep:
     """An intermediate tree of a rule, and the name of the step that produced it."""
 
     step: str
-    tree: Relation
+    tree: PlanTree
 
 
 def lower(checked: CheckedProgram) -> ProgramPlan:
@@ -131,7 +131,7 @@ def stages(rule: ast.Rule) -> Iterator[LoweringStep]:
         yield LoweringStep(name, tree)
 
 
-def _projections(trees: Mapping[int, Relation]) -> Iterator[SourcedTree]:
+def _projections(trees: Mapping[int, PlanTree]) -> Iterator[SourcedTree]:
     """The distinct projections of negated atoms, each for the first rule that has it."""
     projections: dict[str, SourcedTree] = {}
     for source, tree in trees.items():

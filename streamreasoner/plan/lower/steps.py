@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from streamreasoner.plan.operands import Operand
 
-    Step: TypeAlias = Callable[[algebra.Relation], algebra.Relation]
+    Step: TypeAlias = Callable[[algebra.PlanTree], algebra.PlanTree]
 
 
-def incomplete_expression(rule: ast.Rule) -> algebra.Relation:
-    """The product of the relations of the body, with all constraints still in Incomplete."""
-    scans: list[algebra.Relation] = []
+def incomplete_expression(rule: ast.Rule) -> algebra.PlanTree:
+    """The product of the atoms of the body, with all constraints still in Incomplete."""
+    scans: list[algebra.PlanTree] = []
     equations: list[algebra.Equation] = []
     for number, atom in enumerate(rule.atoms):
         columns = [f"${number}.{position}" for position in range(atom.arity)]
@@ -46,7 +46,7 @@ def incomplete_expression(rule: ast.Rule) -> algebra.Relation:
     )
 
 
-def constants_to_selections(tree: algebra.Relation) -> algebra.Relation:
+def constants_to_selections(tree: algebra.PlanTree) -> algebra.PlanTree:
     """`edge(?x, ex:a)`: select the column of a constant."""
 
     def change(node: algebra.Incomplete) -> algebra.Incomplete:
@@ -63,7 +63,7 @@ def constants_to_selections(tree: algebra.Relation) -> algebra.Relation:
     return _in_incomplete(tree, change)
 
 
-def equalities_to_selections(tree: algebra.Relation) -> algebra.Relation:
+def equalities_to_selections(tree: algebra.PlanTree) -> algebra.PlanTree:
     """`edge(?x, ?y), edge(?y, ?z)`: name the first column of a variable, select others to equal it.
 
     An expression, which remains to be computed, names its first column `#0`.
@@ -88,16 +88,16 @@ def equalities_to_selections(tree: algebra.Relation) -> algebra.Relation:
                 names[expression] = fresh(rest)
                 named[column] = Column(names[expression])
                 rest.append(algebra.Equation(names[expression], expression))
-        below: algebra.Relation = reduce(algebra.Select, equal, substituted(node.input, named))
+        below: algebra.PlanTree = reduce(algebra.Select, equal, substituted(node.input, named))
         return replace(node, input=below, equations=tuple(rest))
 
     return _in_incomplete(tree, change)
 
 
-def head_to_projection(tree: algebra.Relation) -> algebra.Relation:
+def head_to_projection(tree: algebra.PlanTree) -> algebra.PlanTree:
     """Project to the arguments of the head, with the operand of an aggregate in its place."""
 
-    def change(node: algebra.Incomplete) -> algebra.Relation:
+    def change(node: algebra.Incomplete) -> algebra.PlanTree:
         head = node.head
         if head is None:
             return node
@@ -114,8 +114,8 @@ def head_to_projection(tree: algebra.Relation) -> algebra.Relation:
     return _in_incomplete(tree, change)
 
 
-def products_to_joins(tree: algebra.Relation) -> algebra.Relation:
-    """Merge columns that a selection makes equal; their relations join on them."""
+def products_to_joins(tree: algebra.PlanTree) -> algebra.PlanTree:
+    """Merge columns that a selection makes equal; their trees join on them."""
     equal: dict[str, Operand] = {
         node.condition.other.name: Column(node.condition.column)
         for node in algebra.walk(tree)
@@ -124,7 +124,7 @@ def products_to_joins(tree: algebra.Relation) -> algebra.Relation:
         and isinstance(node.condition.other, Column)
     }
 
-    def merged(node: algebra.Relation, below: list[algebra.Relation]) -> algebra.Relation:
+    def merged(node: algebra.PlanTree, below: list[algebra.PlanTree]) -> algebra.PlanTree:
         match node:
             case algebra.Scan():
                 return substituted(node, equal)
@@ -138,10 +138,10 @@ def products_to_joins(tree: algebra.Relation) -> algebra.Relation:
     return algebra.folded(tree, merged)
 
 
-def negations_to_antijoins(tree: algebra.Relation) -> algebra.Relation:
+def negations_to_antijoins(tree: algebra.PlanTree) -> algebra.PlanTree:
     """`not edge(?x, _)`: keep the rows that agree with no fact."""
 
-    def change(node: algebra.Incomplete) -> algebra.Relation:
+    def change(node: algebra.Incomplete) -> algebra.PlanTree:
         names = Names(node.equations)
         patterns: list[Pattern] = []
         rest: list[ast.Literal] = []
@@ -163,10 +163,10 @@ def negations_to_antijoins(tree: algebra.Relation) -> algebra.Relation:
     return _in_incomplete(tree, change)
 
 
-def conditions_to_selections(tree: algebra.Relation) -> algebra.Relation:
+def conditions_to_selections(tree: algebra.PlanTree) -> algebra.PlanTree:
     """`?x < ?y + 1`: select rows by comparisons and tests."""
 
-    def change(node: algebra.Incomplete) -> algebra.Relation:
+    def change(node: algebra.Incomplete) -> algebra.PlanTree:
         names = Names(node.equations)
         conditions = [condition(literal, names.operand) for literal in node.literals]
         below = _complete(replace(node, equations=names.equations, literals=()))
@@ -177,7 +177,7 @@ def conditions_to_selections(tree: algebra.Relation) -> algebra.Relation:
     return _in_incomplete(tree, change)
 
 
-def equations_to_extensions(tree: algebra.Relation) -> algebra.Relation:
+def equations_to_extensions(tree: algebra.PlanTree) -> algebra.PlanTree:
     """`?e = ?d + 1`: compute the remaining values from existing columns."""
     return _in_incomplete(tree, lambda node: extended(node.input, node.equations))
 
@@ -212,13 +212,13 @@ def condition(
 
 
 def _in_incomplete(
-    tree: algebra.Relation, change: Callable[[algebra.Incomplete], algebra.Relation]
-) -> algebra.Relation:
+    tree: algebra.PlanTree, change: Callable[[algebra.Incomplete], algebra.PlanTree]
+) -> algebra.PlanTree:
     return algebra.mapped(
         tree, lambda node: change(node) if isinstance(node, algebra.Incomplete) else node
     )
 
 
-def _complete(node: algebra.Incomplete) -> algebra.Relation:
+def _complete(node: algebra.Incomplete) -> algebra.PlanTree:
     """The input, if the incomplete part is empty."""
     return node if node.equations or node.literals or node.head else node.input

@@ -118,7 +118,7 @@ class _Pending:
             if not needs:
                 self._make_ready(number)
 
-    def applied(self, node: algebra.Relation, columns: Iterable[str]) -> algebra.Relation:
+    def applied(self, node: algebra.PlanTree, columns: Iterable[str]) -> algebra.PlanTree:
         """Bind columns, then apply every condition that reads only bound columns."""
         for name in columns:
             self._bind(name)
@@ -144,7 +144,7 @@ class _Pending:
         heappush(self._ready, (isinstance(self._conditions[number], Computation), number))
 
 
-def _apply(node: algebra.Relation, condition: Comparison | Computation | Test) -> algebra.Relation:
+def _apply(node: algebra.PlanTree, condition: Comparison | Computation | Test) -> algebra.PlanTree:
     match condition:
         case Computation():
             return algebra.Extend(node, condition)

@@ -31,7 +31,7 @@ class Text:
 
     prefixes: Mapping[str, str]
 
-    def tree(self, root: algebra.Relation, depth: int = 0) -> Iterator[str]:
+    def tree(self, root: algebra.PlanTree, depth: int = 0) -> Iterator[str]:
         """One line per node, with its inputs indented below it."""
         waiting = [(root, depth)]
         while waiting:
@@ -135,7 +135,7 @@ class Text:
                 value = text.formula(formula)
         return f"{self.column(computation.column)} {'==' if checks else ':='} {value}"
 
-    def _node(self, node: algebra.Relation) -> str:  # noqa: PLR0911 - one case each
+    def _node(self, node: algebra.PlanTree) -> str:  # noqa: PLR0911 - one case each
         match node:
             case algebra.Scan(pattern) | algebra.Delta(pattern):
                 return f"{type(node).__name__} {self.pattern(pattern)}"

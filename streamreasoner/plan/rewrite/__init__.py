@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeAlias
 
-    from streamreasoner.plan.algebra import Relation
+    from streamreasoner.plan.algebra import PlanTree
 
-    Rewrite: TypeAlias = Callable[[Relation], Relation]
+    Rewrite: TypeAlias = Callable[[PlanTree], PlanTree]
 
 REWRITES: Mapping[str, Rewrite] = {
     "constants folded": fold_constants,

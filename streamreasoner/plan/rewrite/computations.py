@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _Link: TypeAlias = "algebra.Extend | algebra.Select | algebra.Antijoin"
 
 
-def defer_computations(tree: algebra.Relation) -> algebra.Relation:
+def defer_computations(tree: algebra.PlanTree) -> algebra.PlanTree:
     """Move computations up as far as their uses allow."""
     match tree:
         case algebra.Project(below, head):
@@ -25,7 +25,7 @@ def defer_computations(tree: algebra.Relation) -> algebra.Relation:
             return tree
 
 
-def _ordered(node: algebra.Relation) -> algebra.Relation:
+def _ordered(node: algebra.PlanTree) -> algebra.PlanTree:
     node, links = algebra.spine(node)
     bound = algebra.columns_of(node)
     remaining = _marked(

@@ -13,19 +13,19 @@ from typing import assert_never
 from streamreasoner.plan import algebra
 
 
-def drop_duplicates(tree: algebra.Relation) -> algebra.Relation:
+def drop_duplicates(tree: algebra.PlanTree) -> algebra.PlanTree:
     """Drop repeated atoms, negated atoms and conditions."""
     # The first of equal atoms stays, so the result is never empty.
     return _without_repeats(tree, set()) or tree
 
 
-def _without_repeats(node: algebra.Relation, seen: set[object]) -> algebra.Relation | None:
+def _without_repeats(node: algebra.PlanTree, seen: set[object]) -> algebra.PlanTree | None:
     """The node without parts seen before; None if nothing remains."""
     leaf, links = algebra.spine(node)
     match leaf:
         case algebra.Scan(pattern) | algebra.Delta(pattern):
             # A pattern with open positions can match another fact each time.
-            result: algebra.Relation | None = (
+            result: algebra.PlanTree | None = (
                 leaf if None in pattern.arguments or _is_new(leaf, seen) else None
             )
         case algebra.Product(inputs):

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.plan.algebra import Extend, Project, Relation, Select, mapped, walk
+from streamreasoner.plan.algebra import Extend, PlanTree, Project, Select, mapped, walk
 from streamreasoner.plan.operands import COPY, Comparison, Computation, Test, Value
 from streamreasoner.plan.substitution import substituted
-from streamreasoner.plan.terms import holds, value
+from streamreasoner.plan.term_evaluation import holds, value
 
 if TYPE_CHECKING:
     from streamreasoner.plan.operands import Operand
 
 
-def fold_constants(tree: Relation) -> Relation:
+def fold_constants(tree: PlanTree) -> PlanTree:
     """Replace constant computations by their values, and drop conditions that always hold."""
     match tree:
         case Project(below, head):
@@ -33,7 +33,7 @@ def fold_constants(tree: Relation) -> Relation:
             return tree
 
 
-def _constants(tree: Relation) -> dict[str, Operand]:
+def _constants(tree: PlanTree) -> dict[str, Operand]:
     """The columns with constant values."""
     computations = (node.computation for node in walk(tree) if isinstance(node, Extend))
     return {
@@ -43,7 +43,7 @@ def _constants(tree: Relation) -> dict[str, Operand]:
     }
 
 
-def _without_truths(node: Relation) -> Relation:
+def _without_truths(node: PlanTree) -> PlanTree:
     """The input of a condition on constants that holds; any other node unchanged."""
     match node:
         case Select(below, Comparison() | Test() as condition) if not condition.needs:

@@ -9,16 +9,16 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import assert_never
 
-from streamreasoner.plan.algebra import Antijoin, Project, Relation, Scan, mapped
+from streamreasoner.plan.algebra import Antijoin, PlanTree, Project, Scan, mapped
 from streamreasoner.plan.operands import Column, Pattern, Value
 
 
-def project_negated_wildcards(tree: Relation) -> Relation:
+def project_negated_wildcards(tree: PlanTree) -> PlanTree:
     """Project negated atoms with open positions to their columns."""
     return mapped(tree, _projected)
 
 
-def _projected(node: Relation) -> Relation:
+def _projected(node: PlanTree) -> PlanTree:
     match node:
         case Antijoin(below, Scan(pattern) as scan) if None in pattern.arguments:
             name = f"{pattern.predicate}[{_shape(pattern)}]"

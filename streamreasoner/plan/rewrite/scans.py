@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.plan.algebra import Relation, Select, mapped, walk
+from streamreasoner.plan.algebra import PlanTree, Select, mapped, walk
 from streamreasoner.plan.operands import Same, Value
 from streamreasoner.plan.rewrite.unused_columns import uses
 from streamreasoner.plan.substitution import substituted
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from streamreasoner.plan.operands import Operand
 
 
-def restrict_scans(tree: Relation) -> Relation:
+def restrict_scans(tree: PlanTree) -> PlanTree:
     """Move selected constants into patterns, which leads to partial arrangements."""
     constants = _selected(tree)
 
-    def change(node: Relation) -> Relation:
+    def change(node: PlanTree) -> PlanTree:
         match node:
             case Select(below, Same(column, Value())) if column in constants:
                 return below
@@ -30,7 +30,7 @@ def restrict_scans(tree: Relation) -> Relation:
     return substituted(mapped(tree, change), constants)
 
 
-def _selected(tree: Relation) -> dict[str, Operand]:
+def _selected(tree: PlanTree) -> dict[str, Operand]:
     """The columns selected to be a constant and used nowhere else, with their constants."""
     counts = uses(tree)
     # Two uses: the scan and the selection.

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from streamreasoner.plan.operands import Operand
 
 
-def drop_unused_columns(tree: algebra.Relation) -> algebra.Relation:
+def drop_unused_columns(tree: algebra.PlanTree) -> algebra.PlanTree:
     """Replace columns of scans that occur nowhere else by `_`."""
     counts = uses(tree)
 
-    def change(node: algebra.Relation) -> algebra.Relation:
+    def change(node: algebra.PlanTree) -> algebra.PlanTree:
         if not isinstance(node, algebra.Scan):
             return node
         arguments = tuple(
@@ -31,12 +31,12 @@ def drop_unused_columns(tree: algebra.Relation) -> algebra.Relation:
     return algebra.mapped(tree, change)
 
 
-def uses(tree: algebra.Relation) -> Counter[str]:
+def uses(tree: algebra.PlanTree) -> Counter[str]:
     """The number of uses of each column of a tree."""
     return Counter(name for node in algebra.walk(tree) for name in _mentioned(node))
 
 
-def _mentioned(node: algebra.Relation) -> Iterable[str]:
+def _mentioned(node: algebra.PlanTree) -> Iterable[str]:
     match node:
         case algebra.Scan(pattern) | algebra.Delta(pattern):
             return _names(pattern.arguments)

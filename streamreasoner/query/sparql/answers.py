@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from streamreasoner.query.sparql.terms import QueryTerms
+    from streamreasoner.query.sparql.query_terms import QueryTerms
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from uuid import uuid4
 import numpy as np
 
 from streamreasoner.lang.ast import Constant
+from streamreasoner.query.sparql.query_terms import UNBOUND
 from streamreasoner.query.sparql.solving.rows import Rows
-from streamreasoner.query.sparql.terms import UNBOUND
 from streamreasoner.rdf.texts import are_iris, are_literals
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.query.sparql.terms import QueryTerms
+    from streamreasoner.query.sparql.query_terms import QueryTerms
     from streamreasoner.sparql.algebra import Term
 
 

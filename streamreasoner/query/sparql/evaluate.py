@@ -11,9 +11,9 @@ from streamreasoner.query.sparql.answers import Answer, Solutions, Triples, Trut
 from streamreasoner.query.sparql.construct import constructed, with_new_nodes
 from streamreasoner.query.sparql.describe import described
 from streamreasoner.query.sparql.limits import QueryLimits
+from streamreasoner.query.sparql.query_terms import UNBOUND
 from streamreasoner.query.sparql.solver import Solver
 from streamreasoner.query.sparql.solving.dataset import GraphNames
-from streamreasoner.query.sparql.terms import UNBOUND
 from streamreasoner.sparql.parse import parse_query
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.lang.ast import Variable
     from streamreasoner.query.sparql.facts import FactsOfEpoch
+    from streamreasoner.query.sparql.query_terms import QueryTerms
     from streamreasoner.query.sparql.solving.rows import Rows
-    from streamreasoner.query.sparql.terms import QueryTerms
     from streamreasoner.sparql.algebra import Path, Query, Term
 
 NO_LIMITS = QueryLimits()

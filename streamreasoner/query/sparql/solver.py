@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.query.sparql.computing.expressions import Expressions
 from streamreasoner.query.sparql.limits import Running
+from streamreasoner.query.sparql.query_terms import QueryTerms
 from streamreasoner.query.sparql.solving.dataset import Dataset
 from streamreasoner.query.sparql.solving.memory import Memory
 from streamreasoner.query.sparql.solving.patterns import Patterns
-from streamreasoner.query.sparql.solving.relation import Relations
-from streamreasoner.query.sparql.terms import QueryTerms
+from streamreasoner.query.sparql.solving.solutions_query import SolutionsAlgebra
 from streamreasoner.rdf.vocabulary import XSD_DATE_TIME
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ class Solver:
         self.dataset = Dataset(facts.triples, facts.quads).of(graphs, self.terms.find)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         expressions = Expressions(f'"{now}"^^<{XSD_DATE_TIME}>', base)
-        self._relations = Relations()
-        self.memory = Memory(Running(facts.connection, limits), self._relations.columns, self.terms)
-        self._patterns = Patterns(self.dataset, self.memory, self._relations, expressions)
+        self._algebra = SolutionsAlgebra()
+        self.memory = Memory(Running(facts.connection, limits), self._algebra.columns, self.terms)
+        self._patterns = Patterns(self.dataset, self.memory, self._algebra, expressions)
 
     def __enter__(self) -> Self:
         return self
@@ -62,5 +62,5 @@ class Solver:
 
     def has_solution(self, select: Select) -> bool:
         """Whether there is a solution."""
-        found = self._relations.slice(self._patterns.solutions(select), 0, 1)
+        found = self._algebra.slice(self._patterns.solutions(select), 0, 1)
         return self.memory.rows(found).count > 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Span
     from streamreasoner.sparql.algebra import Expression, Pattern
     from streamreasoner.sparql.reading.source import Source
-    from streamreasoner.sparql.reading.terms import Place
+    from streamreasoner.sparql.reading.term_reader import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Span
     from streamreasoner.sparql.algebra import Expression, Pattern, Term
     from streamreasoner.sparql.reading.source import Source
-    from streamreasoner.sparql.reading.terms import Place
+    from streamreasoner.sparql.reading.term_reader import Place
 
 EMPTY = BasicGraphPattern(())
 

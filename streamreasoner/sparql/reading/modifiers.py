@@ -12,7 +12,7 @@ from streamreasoner.sparql.reading.groups import Binding, GroupReader
 if TYPE_CHECKING:
     from streamreasoner.lang.ast import Constant, Span, Variable
     from streamreasoner.sparql.algebra import Expression
-    from streamreasoner.sparql.reading.terms import Place
+    from streamreasoner.sparql.reading.term_reader import Place
 
 
 _DIGITS = 18

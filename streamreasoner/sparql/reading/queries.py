@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from streamreasoner.sparql.algebra import Aggregation, Expression, Pattern, TriplePattern
-    from streamreasoner.sparql.reading.terms import Place
+    from streamreasoner.sparql.reading.term_reader import Place
     from streamreasoner.sparql.reading.triples import Triples
 
 

@@ -9,7 +9,7 @@ from streamreasoner.sparql.reading.updates import UpdateReader
 from streamreasoner.sparql.update import Update
 
 if TYPE_CHECKING:
-    from streamreasoner.sparql.reading.terms import Place
+    from streamreasoner.sparql.reading.term_reader import Place
     from streamreasoner.sparql.update import Operation
 
 

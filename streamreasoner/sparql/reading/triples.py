@@ -19,13 +19,13 @@ from streamreasoner.sparql.algebra import (
     Sequence,
     TriplePattern,
 )
-from streamreasoner.sparql.reading.terms import TermReader
+from streamreasoner.sparql.reading.term_reader import TermReader
 
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from streamreasoner.sparql.algebra import Path, Term
-    from streamreasoner.sparql.reading.terms import Place
+    from streamreasoner.sparql.reading.term_reader import Place
 
     Objects: TypeAlias = "tuple[Path | Variable, list[Term | Composite]]"
     """A predicate and its objects."""

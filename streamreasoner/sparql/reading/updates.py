@@ -27,7 +27,7 @@ from streamreasoner.sparql.update import (
 
 if TYPE_CHECKING:
     from streamreasoner.sparql.algebra import Pattern, Term
-    from streamreasoner.sparql.reading.terms import Place
+    from streamreasoner.sparql.reading.term_reader import Place
 
 _NO_MODIFIERS = Modifiers(None, (), None, None, None, None)
 

@@ -15,7 +15,7 @@ from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.sparql.rules.bodies import Body, names_of
 from streamreasoner.sparql.rules.rulebook import atom
 from streamreasoner.values.builtins import FUNCTIONS
-from streamreasoner.values.functions.terms import is_boolean, is_instant, is_number
+from streamreasoner.values.functions.term_functions import is_boolean, is_instant, is_number
 from streamreasoner.values.kinds import Kind
 
 if TYPE_CHECKING:

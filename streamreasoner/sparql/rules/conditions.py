@@ -31,7 +31,7 @@ from streamreasoner.sparql.regex_flags import FLAGS, flagged, flagged_replacemen
 from streamreasoner.sparql.rules.bodies import Body, names_of
 from streamreasoner.sparql.rules.comparisons import decided, is_ordered, tested
 from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, is_erroneous
-from streamreasoner.values.functions.terms import (
+from streamreasoner.values.functions.term_functions import (
     effective_boolean,
 )
 

@@ -19,7 +19,7 @@ from streamreasoner.rdf.vocabulary import (
 )
 from streamreasoner.values.functions.conversions import to_double
 from streamreasoner.values.functions.instants import add_duration
-from streamreasoner.values.functions.terms import to_number, to_text
+from streamreasoner.values.functions.term_functions import to_number, to_text
 from streamreasoner.values.literal import canonical, literal
 from streamreasoner.values.valuation import ValueKind, value
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from streamreasoner.errors import QueryError
 from streamreasoner.query.sparql.answers import Solutions
+from streamreasoner.query.sparql.query_terms import UNBOUND, QueryTerms
 from streamreasoner.query.sparql.solutions_text import WRITERS, to_csv, to_json, to_tsv, to_xml
-from streamreasoner.query.sparql.terms import UNBOUND, QueryTerms
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import canonical, parse, to_ntriples
 

@@ -12,7 +12,7 @@ from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.values import builtins
 from streamreasoner.values.builtins import FUNCTIONS, TESTS, apply
-from streamreasoner.values.functions.terms import SKOLEM_DEPTH
+from streamreasoner.values.functions.term_functions import SKOLEM_DEPTH
 from streamreasoner.values.value_columns import Values
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -22,7 +22,7 @@ from streamreasoner.backends.spark.queries.columns import (
     TRANSITION,
     argument,
 )
-from streamreasoner.backends.spark.queries.relation import DifferenceLog
+from streamreasoner.backends.spark.queries.spark_rows import DifferenceLog
 from streamreasoner.backends.spark.tables.arranged import primary
 from streamreasoner.engine.ports import LAST_ITERATION
 from streamreasoner.errors import MultiplicityOverflowError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streamreasoner.backends.spark.queries.encoded_program import EncodedProgram
-    from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+    from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
     from streamreasoner.backends.spark.tables.committed import CommittedState
     from streamreasoner.plan.algebra import Arrangement
 
@@ -74,7 +74,7 @@ class Differences:
             "known": self.known,
         }
 
-    def add(self, rows: Relation) -> None:
+    def add(self, rows: SparkRows) -> None:
         """Sum differences of multiplicities by fact and iteration, and log them.
 
         Raises:
@@ -92,7 +92,7 @@ class Differences:
         check_overflow(summed)
         self.multiplicities.add(summed)
 
-    def remember(self, rows: Relation) -> None:
+    def remember(self, rows: SparkRows) -> None:
         """Log committed rows of facts and groups."""
         if rows.empty:
             return
@@ -102,11 +102,11 @@ class Differences:
         )
         self.known.add(self.runner.materialize(known))
 
-    def load(self, touched: Relation) -> None:
+    def load(self, touched: SparkRows) -> None:
         """Log the committed rows of touched facts, or of their groups, unless they are already."""
         if self.state.empty or touched.empty:
             return
-        parts: list[Relation] = []
+        parts: list[SparkRows] = []
         known = self.known.everything()
         kinds = touched.distinct((PREDICATE, LATTICE)).table
         present = None if kinds is None else set(zip(*kinds.to_pydict().values(), strict=True))
@@ -132,7 +132,7 @@ class Differences:
         columns = (*self.program.fact, LATTICE, ITERATION, MULTIPLICITY, TRANSITION)
         self.remember(self.runner.gather(parts, columns))
 
-    def visible(self, age: Age, stratum: int, iteration: int) -> Relation:
+    def visible(self, age: Age, stratum: int, iteration: int) -> SparkRows:
         """The changed transitions that a join at an iteration reads, in the old or new state."""
         upto = iteration + (age is Age.NEW)
         parts = [self.transitions.select(range(stratum, stratum + 1), range(upto))]
@@ -146,7 +146,7 @@ class Differences:
         later = [log.following(stratum, iteration) for log in logs]
         return min((found for found in later if found >= 0), default=-1)
 
-    def everything(self) -> Relation:
+    def everything(self) -> SparkRows:
         """All differences, by fact and iteration."""
         both = self.runner.query(
             sql.both((*self.program.fact, ITERATION)),
@@ -164,7 +164,7 @@ class Differences:
             yield groups.group_of_lattice(lattice), number
 
 
-def check_overflow(rows: Relation) -> None:
+def check_overflow(rows: SparkRows) -> None:
     """Refuse rows of which one has overflowed.
 
     Raises:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.spark.epoch.differences import Differences
     from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
-    from streamreasoner.backends.spark.queries.relation import Relation
+    from streamreasoner.backends.spark.queries.spark_rows import SparkRows
     from streamreasoner.plan.algebra import Delta
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_change import FullEvaluation
@@ -56,7 +56,7 @@ class FullLeaves(QueryLeaves):
 
 def in_full(
     differences: Differences, terms: TermLookup, former: str, rules: Iterable[FullEvaluation]
-) -> Iterator[Relation]:
+) -> Iterator[SparkRows]:
     """What rules derive from all facts, each driven by its atom with the fewest facts.
 
     Args:
@@ -93,6 +93,6 @@ def in_full(
         yield evaluate(plan, replace(leaves, delta_rows=rows))
 
 
-def _size(driver: tuple[Relation, object]) -> float:
+def _size(driver: tuple[SparkRows, object]) -> float:
     table = driver[0].table
     return float("inf") if table is None else table.num_rows

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
-    from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+    from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
     from streamreasoner.plan.program_plan import Lattice, Reduction
 
 _TEXT = "text"
@@ -58,7 +58,7 @@ def group_of_reduction(reduction: Reduction) -> Arrangement:
     return Arrangement(reduction.candidates, (), reduction.key)
 
 
-def with_ranks(runner: QueryRunner, terms: TermLookup, rows: Relation, column: str) -> Relation:
+def with_ranks(runner: QueryRunner, terms: TermLookup, rows: SparkRows, column: str) -> SparkRows:
     """Rows with a column of ranks added: bytes that compare as the terms of *column* do."""
     if rows.table is not None:
         ids = rows.table[column].to_pylist()
@@ -73,9 +73,9 @@ def winning(
     runner: QueryRunner,
     terms: TermLookup,
     lattice: Lattice,
-    candidates: Relation,
+    candidates: SparkRows,
     fact: Sequence[str],
-) -> Relation:
+) -> SparkRows:
     """Changed transitions of a lattice's candidates: the new winner replaces the former one.
 
     Args:
@@ -94,8 +94,8 @@ def winning(
 
 
 def results(
-    runner: QueryRunner, terms: TermLookup, reduction: Reduction, candidates: Relation, width: int
-) -> Relation:
+    runner: QueryRunner, terms: TermLookup, reduction: Reduction, candidates: SparkRows, width: int
+) -> SparkRows:
     """The head facts that appear or disappear because candidates changed.
 
     Args:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
-    from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+    from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
     from streamreasoner.backends.spark.tables.committed import CommittedState
     from streamreasoner.plan.algebra import Age, Delta, Scan
     from streamreasoner.plan.operands import Computation, Operand, Pattern
@@ -57,7 +57,7 @@ _VALUE = "value"
 class Overlay(Protocol):
     """Reads the transitions that the epoch has changed so far."""
 
-    def __call__(self, age: Age) -> Relation:
+    def __call__(self, age: Age) -> SparkRows:
         """Changed transitions visible to a join of an age: facts, stratum, iteration."""
         ...
 
@@ -71,7 +71,7 @@ class BoundRows:
         columns: Column name by variable.
     """
 
-    rows: Relation
+    rows: SparkRows
     columns: Mapping[str, str]
 
     @property
@@ -99,7 +99,7 @@ class QueryLeaves:
     runner: QueryRunner
     state: CommittedState
     terms: TermLookup
-    delta_rows: Relation
+    delta_rows: SparkRows
     overlay: Overlay
     stratum: int
     stratum_of: str
@@ -195,7 +195,7 @@ class QueryLeaves:
             return BoundRows(self.runner.from_table(table), columns)
         return self._extend_frame(computation.arguments, value, left, columns, target)
 
-    def project(self, left: BoundRows, head: Pattern) -> Relation:
+    def project(self, left: BoundRows, head: Pattern) -> SparkRows:
         """The head facts, one iteration later."""
         names = (PREDICATE, *arguments(self.width), ITERATION, MULTIPLICITY)
         sources: list[str | int] = [0] * self.width
@@ -234,7 +234,7 @@ class QueryLeaves:
             return left
         return replace(left, rows=self.runner.materialize(left.rows))
 
-    def _transitions(self, scan: Scan, left: BoundRows) -> Relation:
+    def _transitions(self, scan: Scan, left: BoundRows) -> SparkRows:
         """Transitions of matching facts, in the state and in the epoch."""
         pattern = scan.pattern
         constants = encode(pattern, self.terms.intern)

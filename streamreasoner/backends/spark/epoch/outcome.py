@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.backends.spark.queries.encoded_program import EncodedProgram
-    from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+    from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
     from streamreasoner.engine.updates import Changes, TraceRows
 
 T = TypeVar("T")
@@ -45,16 +45,16 @@ class Outcome:
     """
 
     program: EncodedProgram
-    differences: Relation
-    facts: Relation
+    differences: SparkRows
+    facts: SparkRows
 
     @classmethod
     def of(
         cls,
         runner: QueryRunner,
         program: EncodedProgram,
-        differences: Relation,
-        known: Relation,
+        differences: SparkRows,
+        known: SparkRows,
     ) -> Outcome:
         """Compute the changes of an epoch.
 
@@ -99,8 +99,8 @@ class Outcome:
             yield from arrow_tables.traces(block, self.program.plan.arities)
 
 
-def _blocks(relation: Relation, make: Callable[[], Iterator[T]]) -> Iterable[T]:
+def _blocks(rows: SparkRows, make: Callable[[], Iterator[T]]) -> Iterable[T]:
     """A tuple if rows are few; if many, an iterable that makes one block at a time."""
-    if relation.empty:
+    if rows.empty:
         return ()
-    return Blocks(make) if relation.table is None else tuple(make())
+    return Blocks(make) if rows.table is None else tuple(make())

@@ -18,7 +18,7 @@ from streamreasoner.backends.spark import files
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from streamreasoner.backends.spark.queries.relation import DifferenceLog, QueryRunner
+    from streamreasoner.backends.spark.queries.spark_rows import DifferenceLog, QueryRunner
     from streamreasoner.plan.program_plan import ProgramPlan
 
 EVERY_SECONDS = 60.0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.backends.spark.queries.encoded_program import EncodedProgram
-    from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+    from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
     from streamreasoner.backends.spark.tables.committed import CommittedState
     from streamreasoner.engine.updates import TraceRows
 
@@ -60,7 +60,7 @@ class StateReader:
         return args_of(self.runner.fetch(present), self.program.plan.arities[predicate])
 
     def present(
-        self, predicate: str, bound: Mapping[int, int], changed: Relation
+        self, predicate: str, bound: Mapping[int, int], changed: SparkRows
     ) -> NDArray[np.int32]:
         """The present facts with these ids at these positions, once transitions have changed.
 
@@ -140,7 +140,7 @@ class StateReader:
             sizes += [table[name][0].as_py() or 0 for name in SIZES]
         return sizes
 
-    def _rows(self, predicate: str, keys: pa.Table | None = None) -> Relation:
+    def _rows(self, predicate: str, keys: pa.Table | None = None) -> SparkRows:
         """The trace of a predicate with transitions, consolidated."""
         arity = self.program.plan.arities[predicate]
         columns_of_keys = set(keys.column_names if keys is not None else ())

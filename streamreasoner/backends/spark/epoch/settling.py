@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.spark.epoch.differences import Differences
     from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
-    from streamreasoner.backends.spark.queries.relation import Relation
+    from streamreasoner.backends.spark.queries.spark_rows import SparkRows
     from streamreasoner.plan.program_plan import Lattice, Reduction
 
 
 def settled(
     differences: Differences, terms: TermLookup, stratum: int, iteration: int
-) -> Relation | None:
+) -> SparkRows | None:
     """Log the transitions that change at an iteration, and return them; None if nothing is touched.
 
     Raises:
@@ -67,7 +67,9 @@ def settled(
     return transitions
 
 
-def _restricted(differences: Differences, affected: Relation, multiplicities: Relation) -> Relation:
+def _restricted(
+    differences: Differences, affected: SparkRows, multiplicities: SparkRows
+) -> SparkRows:
     """Drop multiplicities of facts an iteration cannot change; lattice groups stay whole."""
     if affected.table is None or multiplicities.table is not None:
         return multiplicities

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark import Accumulator
     from pyspark.sql import DataFrame
 
-    from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+    from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
     from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 
 
@@ -62,7 +62,7 @@ class TermLookup:
         texts = self.dictionary.decode(distinct).to_pylist()
         return dict(zip(distinct.tolist(), texts, strict=True))
 
-    def identify(self, rows: Relation, text: str, name: str) -> Relation:
+    def identify(self, rows: SparkRows, text: str, name: str) -> SparkRows:
         """Rows with ids in place of a column of texts; the driver assigns new ids."""
         if rows.table is not None:
             texts = rows.table[text].to_pylist()

@@ -20,8 +20,8 @@ MAX_STATEMENTS = 2_000
 """Plans kept, of some 33 kB each: more than the queries of most programs."""
 
 
-class _Slot:
-    """A relation of prepared statements: its rows differ from run to run, its schema does not.
+class _Input:
+    """A table of prepared statements: its rows differ from run to run, its schema does not.
 
     DuckDB scans what has these two methods, the Arrow PyCapsule interface.
     """
@@ -45,11 +45,11 @@ class _Statement:
 
     Attributes:
         name: Its name in DuckDB.
-        slots: What it scans, by the names of relations in the query.
+        inputs: What it scans, by the names of tables in the query.
     """
 
     name: str
-    slots: Mapping[str, _Slot]
+    inputs: Mapping[str, _Input]
 
 
 class PreparedQueries:
@@ -59,29 +59,29 @@ class PreparedQueries:
         self._database = duckdb.connect(config={"threads": 1})
         self._prepared = 0
         self._statements: dict[object, _Statement] = {}
-        self._slots: dict[tuple[str, str], _Slot] = {}
+        self._inputs: dict[tuple[str, str], _Input] = {}
 
     def run(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         """The rows of a result.
 
         Args:
             text: A query.
-            tables: The relations that the query reads, by name.
+            tables: Those that the query reads, by name.
         """
         statement = self._statement(text, {name: table.schema for name, table in tables.items()})
-        for name, slot in statement.slots.items():
-            slot.table = tables[name]
+        for name, input_ in statement.inputs.items():
+            input_.table = tables[name]
         # `sql` instead of `execute` would bind the statement once more for the types of its result,
         # and that costs more than a copy of few rows.
         result = self._database.execute(f"EXECUTE {statement.name}")
-        for slot in statement.slots.values():
-            slot.table = None
+        for input_ in statement.inputs.values():
+            input_.table = None
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
             return result.to_arrow_table()
 
     def _statement(self, text: str, schemas: Mapping[str, pa.Schema]) -> _Statement:
-        """The plan of a query over relations with these schemas."""
+        """The plan of a query over tables with these schemas."""
         key = (text, *((name, str(schema)) for name, schema in schemas.items()))
         statement = self._statements.pop(key, None)
         if statement is None:
@@ -96,19 +96,19 @@ class PreparedQueries:
     def _prepare(self, text: str, schemas: Mapping[str, pa.Schema]) -> _Statement:
         """Plan a query."""
         self._prepared += 1
-        slots = {name: self._slot(name, schema) for name, schema in schemas.items()}
+        inputs = {name: self._input(name, schema) for name, schema in schemas.items()}
         sources = ", ".join(
-            f"{name} AS NOT MATERIALIZED (FROM {slot.name})" for name, slot in slots.items()
+            f"{name} AS NOT MATERIALIZED (FROM {input_.name})" for name, input_ in inputs.items()
         )
-        statement = _Statement(f"query_{self._prepared}", slots)
+        statement = _Statement(f"query_{self._prepared}", inputs)
         self._database.execute(f"PREPARE {statement.name} AS WITH {sources} {text}")
         return statement
 
-    def _slot(self, name: str, schema: pa.Schema) -> _Slot:
-        """The slot that all queries share in which a relation has this name and schema."""
+    def _input(self, name: str, schema: pa.Schema) -> _Input:
+        """The input that all queries share in which a table has this name and schema."""
         key = name, str(schema)
-        if key not in self._slots:
+        if key not in self._inputs:
             # A new view makes DuckDB bind all statements again, so there are few.
-            self._slots[key] = slot = _Slot(f"slot_{len(self._slots)}", schema)
-            self._database.register(slot.name, slot)
-        return self._slots[key]
+            self._inputs[key] = input_ = _Input(f"input_{len(self._inputs)}", schema)
+            self._database.register(input_.name, input_)
+        return self._inputs[key]

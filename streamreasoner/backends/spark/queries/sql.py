@@ -1,7 +1,7 @@
 """The SQL of the backend. Invariant: every text means the same to Spark and to DuckDB.
 
 Sums of integers are cast, because their types differ; strings are made by `quoted`. A query names
-the relations that it reads: `rows`, unless it reads several. All are tried on both engines by
+the tables that it reads: `rows`, unless it reads several. All are tried on both engines by
 `tests/integration/test_queries_on_spark.py`.
 """
 

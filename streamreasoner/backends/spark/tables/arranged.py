@@ -38,7 +38,7 @@ from streamreasoner.backends.spark.queries.columns import (
     schema,
 )
 from streamreasoner.backends.spark.queries.patterns import members
-from streamreasoner.backends.spark.queries.relation import to_frame
+from streamreasoner.backends.spark.queries.spark_rows import to_frame
 from streamreasoner.backends.spark.queries.sql import condition, quoted
 from streamreasoner.backends.spark.tables import table_files
 from streamreasoner.backends.spark.tables.bucket_files import UNSPLIT, DataFiles
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
-    from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+    from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
     from streamreasoner.backends.spark.queries.sql import Constants
 
 _WEIGHT = 31
@@ -150,7 +150,7 @@ class ArrangedTable:
 
     def read(
         self, arrangement: Arrangement, keys: pa.Table | None, names: Mapping[int, str]
-    ) -> Relation | None:
+    ) -> SparkRows | None:
         """The rows of an arrangement, None if there are none.
 
         Args:
@@ -215,7 +215,7 @@ class ArrangedTable:
 
     def _probe(
         self, rows: DataFrame, arrangement: Arrangement, keys: pa.Table, buckets: NDArray[np.int64]
-    ) -> Relation | None:
+    ) -> SparkRows | None:
         """The rows with these keys in an arrangement of the table, None if there are none."""
         name = self._name(arrangement)
         paths = [file.path for file in self._files.of(name, buckets.tolist())]
@@ -237,7 +237,7 @@ class ArrangedTable:
             return self._with_keys(matching, keys)
         return self._runner.from_frame(matching)
 
-    def _with_keys(self, rows: DataFrame, keys: pa.Table) -> Relation:
+    def _with_keys(self, rows: DataFrame, keys: pa.Table) -> SparkRows:
         few = F.broadcast(to_frame(self._spark, keys))
         return self._runner.from_frame(rows.join(few, keys.column_names, "left_semi"))
 
@@ -250,7 +250,7 @@ class ArrangedTable:
             TRANSITION,
         )
 
-    def missing(self) -> Relation | None:
+    def missing(self) -> SparkRows | None:
         """The rows of arrangements that the table does not have yet, None if it has all."""
         parts = [
             self._placed(self._runner.consolidated(rows, self._width).frame, (arrangement,))
@@ -270,7 +270,7 @@ class ArrangedTable:
         """Whether an epoch must be written now: its program is new, or the table has its rows."""
         return self.holds(epoch) or self._meant not in ("", self._meaning)
 
-    def append(self, rows: Relation, epoch: int) -> None:
+    def append(self, rows: SparkRows, epoch: int) -> None:
         """Add the differences of epochs to all arrangements; a second time does nothing.
 
         Args:

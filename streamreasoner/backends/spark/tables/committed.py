@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+    from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
     from streamreasoner.plan.algebra import Arrangement
 
 RECENT = 1_000_000
@@ -91,7 +91,7 @@ class CommittedState:
 
     def read(
         self, arrangement: Arrangement, keys: pa.Table | None, names: Mapping[int, str]
-    ) -> list[Relation]:
+    ) -> list[SparkRows]:
         """The rows of an arrangement, in parts: some in the driver, some for Spark to read.
 
         Args:
@@ -110,7 +110,7 @@ class CommittedState:
             parts = [self._runner.from_table(recent), *([] if rows is None else [rows])]
         return [part for part in parts if not part.empty]
 
-    def append(self, differences: Relation, epoch: int, *, more: bool = False) -> None:
+    def append(self, differences: SparkRows, epoch: int, *, more: bool = False) -> None:
         """Add the differences of an epoch; a second time does nothing.
 
         Args:
@@ -147,7 +147,7 @@ class CommittedState:
         """Whether the table already has a coming epoch, written by a process that died."""
         return self._stored.holds(epoch)
 
-    def missing(self) -> Relation | None:
+    def missing(self) -> SparkRows | None:
         """The rows of arrangements that the table does not have yet, None if it has all."""
         return self._stored.missing()
 
@@ -177,7 +177,7 @@ class CommittedState:
         """Size of the table's files and of the buffer."""
         return self._stored.bytes() + (self._recent.nbytes if self._recent is not None else 0)
 
-    def _flush(self, rows: Relation, epoch: int) -> None:
+    def _flush(self, rows: SparkRows, epoch: int) -> None:
         """Write rows that the table lacks."""
         many = rows.table is None or len(rows.table) > MANY
         with self._runner.for_many() if many else nullcontext():

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark import files
-from streamreasoner.backends.spark.queries.relation import to_frame
+from streamreasoner.backends.spark.queries.spark_rows import to_frame
 from streamreasoner.backends.spark.tables.term_table import ID, TERM, TermTable
 from streamreasoner.errors import OutOfIdsError, StateError
 from streamreasoner.rdf.dictionary import ID_BYTES, INVALID, MAX_TERMS, Dictionary

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark.queries.columns import BUCKET
-from streamreasoner.backends.spark.queries.relation import to_frame
+from streamreasoner.backends.spark.queries.spark_rows import to_frame
 from streamreasoner.backends.spark.tables.delta_table import DeltaTable
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.query.sparql.computing.floats import promoted
+from streamreasoner.query.sparql.query_terms import UNBOUND
 from streamreasoner.query.sparql.solving.rows import Rows, group
-from streamreasoner.query.sparql.terms import UNBOUND
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.values.literal import canonical, literal
 from streamreasoner.values.numbers import number
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.query.sparql.terms import QueryTerms
+    from streamreasoner.query.sparql.query_terms import QueryTerms
     from streamreasoner.sparql.algebra import Aggregation
 
 _ZERO = to_ntriples(0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from streamreasoner.query.sparql.solving.relation import Relation
+    from streamreasoner.query.sparql.solving.solutions_query import SolutionsQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Given:
             and the graphs that it is of.
     """
 
-    solutions: Relation
+    solutions: SolutionsQuery
     apart: tuple[str, ...]
 
 

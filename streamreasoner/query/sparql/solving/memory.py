@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from streamreasoner.errors import LimitError
 from streamreasoner.facts import ranks
-from streamreasoner.query.sparql.solving.relation import RANK, Relation
+from streamreasoner.query.sparql.query_terms import UNBOUND
 from streamreasoner.query.sparql.solving.rows import Rows
-from streamreasoner.query.sparql.terms import UNBOUND
+from streamreasoner.query.sparql.solving.solutions_query import RANK, SolutionsQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.query.sparql.limits import Running
-    from streamreasoner.query.sparql.solving.relation import Columns
-    from streamreasoner.query.sparql.terms import QueryTerms
+    from streamreasoner.query.sparql.query_terms import QueryTerms
+    from streamreasoner.query.sparql.solving.solutions_query import Columns
 
 
 class Memory:
@@ -40,17 +40,19 @@ class Memory:
         self.terms = terms
         self._tables: list[str] = []
 
-    def rows(self, relation: Relation) -> Rows:
+    def rows(self, solutions: SolutionsQuery) -> Rows:
         """The solutions in memory, in order if there is one.
 
         Raises:
             LimitError: They are too many, or took too long.
         """
         limit = self.running.limits.steps
-        order = f" order by {RANK}" if relation.is_ordered else ""
-        columns = {v: self._columns[v] for v in relation.variables}
+        order = f" order by {RANK}" if solutions.is_ordered else ""
+        columns = {v: self._columns[v] for v in solutions.variables}
         names = ", ".join(columns.values()) or "1 as one"
-        found = self.running.fetch(f"select {names} from ({relation.sql}){order} limit {limit + 1}")
+        found = self.running.fetch(
+            f"select {names} from ({solutions.sql}){order} limit {limit + 1}"
+        )
         count = len(next(iter(found.values())))
         if count > limit:
             raise LimitError(
@@ -59,15 +61,17 @@ class Memory:
             )
         return Rows({v: found[name] for v, name in columns.items()}, count)
 
-    def relation(self, rows: Rows, *, is_ordered: bool = False) -> Relation:
-        """Rows in memory as a relation."""
+    def solutions(self, rows: Rows, *, is_ordered: bool = False) -> SolutionsQuery:
+        """Rows in memory as a query."""
         columns = {self._columns[v]: ids for v, ids in rows.columns.items()}
         if is_ordered:
             columns[RANK] = np.arange(rows.count, dtype=np.int32)
         if not rows.columns:
             columns["one"] = np.ones(rows.count, np.int32)
         name = self.table(columns)
-        return Relation(f"select * from {name}", tuple(rows.columns), rows.optional(), is_ordered)
+        return SolutionsQuery(
+            f"select * from {name}", tuple(rows.columns), rows.optional(), is_ordered
+        )
 
     def table(self, columns: dict[str, NDArray[np.int32]]) -> str:
         """The name of a table of arrays."""

@@ -1,4 +1,4 @@
-"""Patterns of a query as relations (SPARQL 1.1, section 18.6).
+"""Patterns of a query as SQL (SPARQL 1.1, section 18.6).
 
 Invariant: a pattern is evaluated for all solutions at once. Joins run in SQL on ids; an expression
 is evaluated once for each different row of the terms that it reads.
@@ -22,12 +22,12 @@ from streamreasoner.query.sparql.computing.expressions import (
     truth,
     variables_of,
 )
+from streamreasoner.query.sparql.query_terms import UNBOUND
 from streamreasoner.query.sparql.solving.aggregates import aggregated
 from streamreasoner.query.sparql.solving.dataset import Given
 from streamreasoner.query.sparql.solving.paths import Ends, PathTables
-from streamreasoner.query.sparql.solving.relation import Relation
 from streamreasoner.query.sparql.solving.rows import Rows
-from streamreasoner.query.sparql.terms import UNBOUND
+from streamreasoner.query.sparql.solving.solutions_query import SolutionsQuery
 from streamreasoner.sparql.algebra import (
     Apply,
     BasicGraphPattern,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from streamreasoner.query.sparql.computing.expressions import Expressions
     from streamreasoner.query.sparql.solving.dataset import Dataset, Scope
     from streamreasoner.query.sparql.solving.memory import Memory
-    from streamreasoner.query.sparql.solving.relation import Relations
+    from streamreasoner.query.sparql.solving.solutions_query import SolutionsAlgebra
     from streamreasoner.sparql.algebra import Expression, Path, Pattern, Term
 
 _CHECKED_ROWS = 1000
@@ -66,44 +66,48 @@ class Patterns:
     Args:
         dataset: Its graphs.
         memory: Its steps in memory.
-        relations: Combines its relations.
+        algebra: Combines what its parts give.
         expressions: Makes functions of its expressions.
     """
 
     def __init__(
-        self, dataset: Dataset, memory: Memory, relations: Relations, expressions: Expressions
+        self,
+        dataset: Dataset,
+        memory: Memory,
+        algebra: SolutionsAlgebra,
+        expressions: Expressions,
     ) -> None:
         self._dataset = dataset
         self._memory = memory
         self._terms = memory.terms
-        self._relations = relations
+        self._algebra = algebra
         self._expressions = expressions
         self._names = 0
 
-    def solutions(self, select: Select) -> Relation:
+    def solutions(self, select: Select) -> SolutionsQuery:
         """The solutions of a query in its default graph."""
         return self._select(select, self._dataset.default)
 
     def _evaluate(  # noqa: C901, PLR0911, PLR0912  (one per operator)
         self, pattern: Pattern, scope: Scope
-    ) -> Relation:
+    ) -> SolutionsQuery:
         """The solutions of a pattern, in the graphs and for the solutions of a scope."""
-        relations = self._relations
+        algebra = self._algebra
         match pattern:
             case BasicGraphPattern():
                 return self._triples(pattern, scope)
             case Join(left, right):
                 found = self._evaluate(left, scope)
-                return relations.join(found, self._evaluate(right, scope))
+                return algebra.join(found, self._evaluate(right, scope))
             case LeftJoin():
                 return self._left_join(pattern, scope)
             case Union(left, right):
                 found = self._evaluate(left, scope)
-                return relations.union(found, self._evaluate(right, scope))
+                return algebra.union(found, self._evaluate(right, scope))
             case Minus(left, right):
                 found = self._evaluate(left, scope)
                 beside = frozenset(scope.apart)
-                return relations.minus(found, self._evaluate(right, scope), beside)
+                return algebra.minus(found, self._evaluate(right, scope), beside)
             case Filter(condition, inner):
                 return self._filter(condition, self._evaluate(inner, scope), scope)
             case Extend():
@@ -111,11 +115,11 @@ class Patterns:
             case Graph():
                 return self._graph(pattern, scope)
             case Values():
-                return relations.join(self._values_block(pattern), self._unit(scope))
+                return algebra.join(self._values_block(pattern), self._unit(scope))
             case Group():
                 return self._group(pattern, scope)
             case Select():
-                return relations.unordered(self._select(pattern, scope))
+                return algebra.unordered(self._select(pattern, scope))
             case Service():
                 raise QueryError(
                     "SERVICE is not supported: a query reads the facts of this reasoner only. Ask "
@@ -124,7 +128,7 @@ class Patterns:
             case _:
                 assert_never(pattern)
 
-    def _triples(self, pattern: BasicGraphPattern, scope: Scope) -> Relation:
+    def _triples(self, pattern: BasicGraphPattern, scope: Scope) -> SolutionsQuery:
         """The matches of triple patterns; those of blank nodes are variables as well."""
         if not pattern.triples:
             return self._unit(scope)
@@ -152,16 +156,16 @@ class Patterns:
                 known = places.setdefault(scope.variable, f"{alias}.g")
                 conditions.append(f"{alias}.g = {known}")
         rest = f"from {', '.join(tables)} where {' and '.join(conditions)}"
-        found = Relation(self._relations.select(places, rest), tuple(places))
+        found = SolutionsQuery(self._algebra.select(places, rest), tuple(places))
         if scope.given is None:
             return found
-        return self._relations.join(found, scope.given.solutions)
+        return self._algebra.join(found, scope.given.solutions)
 
-    def _unit(self, scope: Scope) -> Relation:
+    def _unit(self, scope: Scope) -> SolutionsQuery:
         """One solution without variables, for each of what is given and in each graph."""
-        unit = self._relations.unit()
+        unit = self._algebra.unit()
         found = unit if scope.variable is None else self._names_of(scope.variable)
-        return found if scope.given is None else self._relations.join(found, scope.given.solutions)
+        return found if scope.given is None else self._algebra.join(found, scope.given.solutions)
 
     def _path(self, path: Path, subject: Term, value: Term, scope: Scope) -> str:
         ends = Ends(
@@ -173,101 +177,107 @@ class Patterns:
         tables = PathTables(scope.source, self._terms.find, scope.variable is not None)
         return tables.table(path, ends)
 
-    def _names_of(self, variable: str) -> Relation:
-        sql = self._relations.select({variable: "g"}, f"from ({self._dataset.names})")
-        return Relation(sql, (variable,))
+    def _names_of(self, variable: str) -> SolutionsQuery:
+        sql = self._algebra.select({variable: "g"}, f"from ({self._dataset.names})")
+        return SolutionsQuery(sql, (variable,))
 
-    def _graph(self, graph: Graph, scope: Scope) -> Relation:
-        relations, dataset = self._relations, self._dataset
+    def _graph(self, graph: Graph, scope: Scope) -> SolutionsQuery:
+        algebra, dataset = self._algebra, self._dataset
         if isinstance(graph.name, Constant):
             name = self._terms.find(graph.name.term)
             found = self._evaluate(graph.pattern, dataset.named(name).of(scope.given))
             exists = f"exists (select 1 from {dataset.quads} where g = {name})"
-            return relations.where(found, exists)
+            return algebra.where(found, exists)
         # Apart from a variable of the pattern with this name, which may be unbound or another term.
         within = self._new("graph")
         found = self._evaluate(graph.pattern, dataset.each_named(within).of(scope.given))
-        named = relations.renamed(self._names_of(within), within, graph.name.name)
-        joined = relations.join(found, named)
-        return relations.project(joined, [v for v in joined.variables if v != within])
+        named = algebra.renamed(self._names_of(within), within, graph.name.name)
+        joined = algebra.join(found, named)
+        return algebra.project(joined, [v for v in joined.variables if v != within])
 
-    def _left_join(self, pattern: LeftJoin, scope: Scope) -> Relation:
-        relations = self._relations
+    def _left_join(self, pattern: LeftJoin, scope: Scope) -> SolutionsQuery:
+        algebra = self._algebra
         left = self._evaluate(pattern.left, scope)
         right = self._evaluate(pattern.right, scope)
         if pattern.condition is None:
-            return relations.left_join(left, right)
+            return algebra.left_join(left, right)
         number = self._new("row")
         rows = self._memory.rows(left)
-        numbered = self._memory.relation(rows.having(number, np.arange(rows.count, dtype=np.int32)))
-        joined = relations.join(numbered, right)
+        numbered = self._memory.solutions(
+            rows.having(number, np.arange(rows.count, dtype=np.int32))
+        )
+        joined = algebra.join(numbered, right)
         matched = self._memory.rows(self._filter(pattern.condition, joined, scope))
         is_unmatched = np.ones(rows.count, np.bool_)
         is_unmatched[matched.columns[number]] = False
-        rest = self._memory.relation(rows.where(is_unmatched))
-        both = relations.union(self._memory.relation(matched), rest)
-        return relations.project(both, [v for v in both.variables if v != number])
+        rest = self._memory.solutions(rows.where(is_unmatched))
+        both = algebra.union(self._memory.solutions(matched), rest)
+        return algebra.project(both, [v for v in both.variables if v != number])
 
-    def _filter(self, condition: Expression, relation: Relation, scope: Scope) -> Relation:
+    def _filter(
+        self, condition: Expression, solutions: SolutionsQuery, scope: Scope
+    ) -> SolutionsQuery:
         for each in _conjuncts(condition):
-            relation = self._filtered(each, relation, scope)
-        return relation
+            solutions = self._filtered(each, solutions, scope)
+        return solutions
 
-    def _filtered(self, condition: Expression, relation: Relation, scope: Scope) -> Relation:
+    def _filtered(
+        self, condition: Expression, solutions: SolutionsQuery, scope: Scope
+    ) -> SolutionsQuery:
         match condition:
             case Exists(pattern):
-                return self._matching(pattern, relation, scope, is_wanted=True)
+                return self._matching(pattern, solutions, scope, is_wanted=True)
             case Apply("!", (Exists(pattern),)):
-                return self._matching(pattern, relation, scope, is_wanted=False)
+                return self._matching(pattern, solutions, scope, is_wanted=False)
             case _:
-                rows = self._memory.rows(relation)
+                rows = self._memory.rows(solutions)
                 values = self._values(condition, rows, scope, lambda term: int(truth(term) is True))
-                return self._memory.relation(rows.where(values == 1))
+                return self._memory.solutions(rows.where(values == 1))
 
     def _matching(
-        self, pattern: Pattern, relation: Relation, scope: Scope, *, is_wanted: bool
-    ) -> Relation:
+        self, pattern: Pattern, solutions: SolutionsQuery, scope: Scope, *, is_wanted: bool
+    ) -> SolutionsQuery:
         """The solutions for which a pattern has a solution, or has none (section 18.6)."""
-        relations = self._relations
-        names = seen(pattern).intersection(relation.variables)
+        algebra = self._algebra
+        names = seen(pattern).intersection(solutions.variables)
         if is_join(pattern, names):
             found = self._evaluate(pattern, scope.of(None))
-            return relations.matching(relation, found, is_wanted=is_wanted)
-        rows, number = self._memory.rows(relation), self._new("given")
+            return algebra.matching(solutions, found, is_wanted=is_wanted)
+        rows, number = self._memory.rows(solutions), self._new("given")
         graph = () if scope.variable is None else (scope.variable,)
         each, positions = rows.distinct([*names, *graph])
         numbers = np.arange(each.count, dtype=np.int32)
-        given = Given(self._memory.relation(each.having(number, numbers)), (number, *graph))
-        numbered = self._memory.relation(rows.having(number, positions.astype(np.int32)))
+        given = Given(self._memory.solutions(each.having(number, numbers)), (number, *graph))
+        numbered = self._memory.solutions(rows.having(number, positions.astype(np.int32)))
         found = self._evaluate(pattern, scope.of(given))
-        matching = relations.matching(numbered, found, is_wanted=is_wanted)
-        return relations.project(matching, relation.variables)
+        matching = algebra.matching(numbered, found, is_wanted=is_wanted)
+        return algebra.project(matching, solutions.variables)
 
-    def _extended(self, pattern: Extend, scope: Scope) -> Relation:
+    def _extended(self, pattern: Extend, scope: Scope) -> SolutionsQuery:
         """Solutions with what BIND and SELECT compute, one after the other for each solution."""
         steps = [pattern]
         while isinstance(inner := steps[-1].pattern, Extend):
             steps.append(inner)
-        relation = self._evaluate(inner, scope)
-        kept = [*relation.variables, *(step.variable.name for step in reversed(steps))]
+        solutions = self._evaluate(inner, scope)
+        kept = [*solutions.variables, *(step.variable.name for step in reversed(steps))]
         has_labels = any(SOLUTION in variables_of(step.expression) for step in steps)
         if has_labels:
-            relation = self._memory.relation(self._apart(self._memory.rows(relation)))
+            solutions = self._memory.solutions(self._apart(self._memory.rows(solutions)))
         for step in reversed(steps):
-            relation = self._extend(step, relation, scope)
-        return self._relations.project(relation, kept) if has_labels else relation
+            solutions = self._extend(step, solutions, scope)
+        return self._algebra.project(solutions, kept) if has_labels else solutions
 
     def _apart(self, rows: Rows) -> Rows:
         """The rows with another node in each."""
         nodes = [self._terms.find(f"_:b{uuid4().hex}") for _ in range(rows.count)]
         return rows.having(SOLUTION, np.array(nodes, np.int32))
 
-    def _extend(self, pattern: Extend, relation: Relation, scope: Scope) -> Relation:
+    def _extend(self, pattern: Extend, solutions: SolutionsQuery, scope: Scope) -> SolutionsQuery:
         name, expression = pattern.variable.name, pattern.expression
-        if isinstance(expression, Variable) and expression.name in relation.variables:
-            return self._relations.renamed(relation, expression.name, name)
-        rows = self._memory.rows(relation)
-        return self._memory.relation(
+        if isinstance(expression, Variable) and expression.name in solutions.variables:
+            return self._algebra.renamed(solutions, expression.name, name)
+        rows = self._memory.rows(solutions)
+        return self._memory.solutions(
             rows.having(name, self._values(expression, rows, scope, self._found))
         )
 
@@ -308,15 +318,15 @@ class Patterns:
             number, variable = self._new("row"), self._new("exists")
             self._expressions.exists[id(exists)] = variable
             numbers = np.arange(rows.count, dtype=np.int32)
-            numbered = self._memory.relation(rows.having(number, numbers))
+            numbered = self._memory.solutions(rows.having(number, numbers))
             matching = self._matching(exists.pattern, numbered, scope, is_wanted=True)
-            found = self._memory.rows(self._relations.project(matching, [number])).columns[number]
+            found = self._memory.rows(self._algebra.project(matching, [number])).columns[number]
             truths = [self._terms.find(each) for each in (FALSE, TRUE)]
             ids = np.array(truths, np.int32)[np.isin(numbers, found).astype(np.intp)]
             rows = rows.having(variable, ids)
         return rows
 
-    def _values_block(self, values: Values) -> Relation:
+    def _values_block(self, values: Values) -> SolutionsQuery:
         columns = {
             variable.name: np.array(
                 [
@@ -327,14 +337,14 @@ class Patterns:
             )
             for position, variable in enumerate(values.variables)
         }
-        return self._memory.relation(Rows(columns, len(values.rows)))
+        return self._memory.solutions(Rows(columns, len(values.rows)))
 
-    def _group(self, pattern: Group, scope: Scope) -> Relation:
-        relation = self._evaluate(pattern.pattern, scope)
-        keys = [key.name for key in pattern.keys if key.name in relation.variables]
+    def _group(self, pattern: Group, scope: Scope) -> SolutionsQuery:
+        solutions = self._evaluate(pattern.pattern, scope)
+        keys = [key.name for key in pattern.keys if key.name in solutions.variables]
         is_whole = not pattern.keys
         keys += scope.apart
-        rows = self._memory.rows(relation)
+        rows = self._memory.rows(solutions)
         aggregates = [
             (
                 variable.name,
@@ -348,13 +358,13 @@ class Patterns:
         found = aggregated(rows, keys, aggregates, self._terms, is_whole=is_whole)
         if scope.apart and is_whole:
             found = self._of_nothing(found, scope, pattern)
-        return self._memory.relation(found)
+        return self._memory.solutions(found)
 
     def _of_nothing(self, found: Rows, scope: Scope, pattern: Group) -> Rows:
         """The rows of groups, with one for each graph and given solution that has none."""
-        relations = self._relations
-        units = relations.project(self._unit(scope), scope.apart)
-        rest = relations.matching(units, self._memory.relation(found), is_wanted=False)
+        algebra = self._algebra
+        units = algebra.project(self._unit(scope), scope.apart)
+        rest = algebra.matching(units, self._memory.solutions(found), is_wanted=False)
         missing = self._memory.rows(rest)
         nothing = [(name.name, each, np.empty(0, np.int32)) for name, each in pattern.results]
         empty = aggregated(Rows({}, 0), (), nothing, self._terms, is_whole=True)
@@ -363,35 +373,35 @@ class Patterns:
         columns = {name: np.concatenate([ids, added[name]]) for name, ids in found.columns.items()}
         return Rows(columns, found.count + missing.count)
 
-    def _select(self, select: Select, scope: Scope) -> Relation:
+    def _select(self, select: Select, scope: Scope) -> SolutionsQuery:
         """The solutions of a query or sub-query, in order if it says so."""
-        relations = self._relations
+        algebra = self._algebra
         names = [variable.name for variable in select.variables]
         if scope.given is not None:
             # A variable that is not selected is another one than that of outside.
             kept = [*scope.given.apart, *names]
             outer = scope.given.solutions
-            solutions = relations.project(outer, [v for v in outer.variables if v in kept])
+            solutions = algebra.project(outer, [v for v in outer.variables if v in kept])
             scope = scope.of(Given(solutions, scope.given.apart))
         found = self._evaluate(select.pattern, scope)
         if select.order:
             found = self._ordered(select, found, scope)
-        found = relations.project(found, [*names, *scope.apart])
+        found = algebra.project(found, [*names, *scope.apart])
         if select.modifier:
-            found = relations.distinct(found)
+            found = algebra.distinct(found)
         if select.offset or select.limit is not None:
-            found = relations.slice(found, select.offset, select.limit, scope.apart)
+            found = algebra.slice(found, select.offset, select.limit, scope.apart)
         return found
 
-    def _ordered(self, select: Select, relation: Relation, scope: Scope) -> Relation:
-        rows = self._memory.rows(relation)
+    def _ordered(self, select: Select, solutions: SolutionsQuery, scope: Scope) -> SolutionsQuery:
+        rows = self._memory.rows(solutions)
         keys = []
         for order in select.order:
             ranks = self._memory.ranks(self._values(order.expression, rows, scope, self._found))
             keys.append(-ranks if order.descending else ranks)
         places = np.lexsort(keys[::-1])
         ordered = Rows({v: ids[places] for v, ids in rows.columns.items()}, rows.count)
-        return self._memory.relation(ordered, is_ordered=True)
+        return self._memory.solutions(ordered, is_ordered=True)
 
     def _new(self, kind: str) -> str:
         """The name of a variable that no query has."""

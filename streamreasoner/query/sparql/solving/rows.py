@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.query.sparql.terms import UNBOUND
+from streamreasoner.query.sparql.query_terms import UNBOUND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

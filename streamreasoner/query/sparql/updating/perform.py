@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from streamreasoner.query.sparql.limits import QueryLimits
+    from streamreasoner.query.sparql.query_terms import QueryTerms
     from streamreasoner.query.sparql.solving.rows import Rows
-    from streamreasoner.query.sparql.terms import QueryTerms
     from streamreasoner.query.sparql.updating.edits import Asserted, Quad
     from streamreasoner.sparql.update import QuadPattern, Update
 

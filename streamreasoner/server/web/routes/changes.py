@@ -19,8 +19,8 @@ import pyarrow as pa
 from starlette.responses import Response, StreamingResponse
 
 from streamreasoner.errors import StateError
-from streamreasoner.server.web.answers import EPOCH, iso, known
 from streamreasoner.server.web.errors import HttpError
+from streamreasoner.server.web.responses import EPOCH, iso, known
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from streamreasoner.explain import Limits, read_fact
 from streamreasoner.explain import explain as explained
 from streamreasoner.io.formats.json import fact_of_message
-from streamreasoner.server.web.answers import JSON, answer, json_answer, known, whole
 from streamreasoner.server.web.errors import TEXT, HttpError
 from streamreasoner.server.web.negotiation import chosen
+from streamreasoner.server.web.responses import JSON, answer, json_answer, known, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

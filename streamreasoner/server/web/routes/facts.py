@@ -24,9 +24,9 @@ from streamreasoner.io.formats.registry import message_writer, of_name
 from streamreasoner.lang.ast import Prefix
 from streamreasoner.program.unknown import unknown_text
 from streamreasoner.query.syntax import Scope, read_pattern
-from streamreasoner.server.web.answers import JSON, answer, json_answer, known, whole
 from streamreasoner.server.web.errors import TEXT, HttpError
 from streamreasoner.server.web.negotiation import chosen
+from streamreasoner.server.web.responses import JSON, answer, json_answer, known, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

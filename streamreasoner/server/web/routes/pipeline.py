@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from streamreasoner.server.web.answers import known, whole
 from streamreasoner.server.web.errors import HttpError
+from streamreasoner.server.web.responses import known, whole
 from streamreasoner.server.web.upstream import Forwarded
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from streamreasoner.server.web.answers import JSON, answer, json_answer, known
 from streamreasoner.server.web.errors import TEXT
 from streamreasoner.server.web.negotiation import chosen
+from streamreasoner.server.web.responses import JSON, answer, json_answer, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,9 +20,9 @@ from streamreasoner.query.sparql.formats import formats_of, written
 from streamreasoner.query.sparql.limits import QueryLimits
 from streamreasoner.query.sparql.solving.dataset import GraphNames
 from streamreasoner.rdf.terms import parse
-from streamreasoner.server.web.answers import answer, known
 from streamreasoner.server.web.errors import HttpError
 from streamreasoner.server.web.negotiation import chosen
+from streamreasoner.server.web.responses import answer, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -30,7 +30,7 @@ from streamreasoner.backends.spark.queries.columns import (
 )
 from streamreasoner.backends.spark.queries.encoded_program import EncodedProgram
 from streamreasoner.backends.spark.queries.patterns import members
-from streamreasoner.backends.spark.queries.relation import QueryRunner
+from streamreasoner.backends.spark.queries.spark_rows import QueryRunner
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.rdf.dictionary import Dictionary
 

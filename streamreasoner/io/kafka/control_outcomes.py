@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 _POLL_MS = 200
 
 
-class Answers:
-    """Outcomes of messages sent after construction: `with Answers(...) as answers`.
+class ControlOutcomes:
+    """Outcomes of messages sent after construction: `with ControlOutcomes(...) as answers`.
 
     Args:
         kafka: Cluster and topics.

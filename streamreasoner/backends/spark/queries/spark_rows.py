@@ -1,10 +1,10 @@
-"""Relations of an epoch. Invariant: only small relations are in the driver; others are in files.
+"""Rows of an epoch. Invariant: only few rows are in the driver; others are in files.
 
 The result of a step is materialized, which cuts its lineage: a small one is collected into an Arrow
 table, a large one is written to Parquet files and read from there. Either way no plan grows with
 the number of iterations, and a lost executor costs one step.
 
-A query over relations that are all in the driver needs no Spark job: DuckDB answers it there. The
+A query over rows that are all in the driver needs no Spark job: DuckDB answers it there. The
 SQL is the same for both engines, so a step is written once.
 """
 
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 MAX_DRIVER_ROWS = 2_000_000
-"""Largest relation in the driver, in rows; larger ones stay in files."""
+"""Most rows of one kind in the driver; more stay in files."""
 ROW_BYTES = 1024
-"""Most memory that an epoch in the driver takes for each row of its largest relation."""
+"""Most memory that an epoch in the driver takes for each row of the most of one kind."""
 MAX_SENT_ROWS = 10_000
-"""Largest relation in the driver once an epoch has had a larger one: executors need it too."""
+"""The same once an epoch has had more: executors need them too."""
 _TASKS = 4  # shuffle partitions per core, if rows are many
 _BLOCK = 1_000_000  # rows per file; the driver may read one file at a time
 
@@ -78,7 +78,7 @@ class Observed:
     overflowed: bool
 
 
-class Relation:
+class SparkRows:
     """Rows of a step, in the driver or in files.
 
     Attributes:
@@ -113,7 +113,7 @@ class Relation:
 
     @property
     def empty(self) -> bool:
-        """Whether the relation is known to have no rows, without reading files."""
+        """Whether it is known that there are none, without reading files."""
         return self.table is not None and self.table.num_rows == 0
 
     @property
@@ -135,32 +135,32 @@ class Relation:
         return any(self.table[OVERFLOW].to_pylist())
 
     def arrow(self) -> pa.Table:
-        """All rows at once, through the driver's JVM; call it on small relations only."""
+        """All rows at once, through the driver's JVM; call it on few rows only."""
         return self.frame.toArrow() if self.table is None else self.table
 
-    def where(self, **values: object) -> Relation:
+    def where(self, **values: object) -> SparkRows:
         """The rows that have these values in these columns."""
         if self.table is not None:
             table = self.table
             for name, value in values.items():
                 table = table.filter(pc.equal(table[name], pa.scalar(value, table[name].type)))
-            return Relation(self._spark, table)
+            return SparkRows(self._spark, table)
         frame = self.frame
         for name, value in values.items():
             frame = frame.filter(F.col(name) == F.lit(value))
-        return Relation(self._spark, frame=frame)
+        return SparkRows(self._spark, frame=frame)
 
-    def within(self, name: str, values: range) -> Relation:
+    def within(self, name: str, values: range) -> SparkRows:
         """The rows whose value in a column is in a range."""
         if self.table is not None:
             column = self.table[name]
             inside = pc.and_(pc.greater_equal(column, values.start), pc.less(column, values.stop))
-            return Relation(self._spark, self.table.filter(inside))
+            return SparkRows(self._spark, self.table.filter(inside))
         inside = (F.col(name) >= values.start) & (F.col(name) < values.stop)
-        return Relation(self._spark, frame=self.frame.filter(inside))
+        return SparkRows(self._spark, frame=self.frame.filter(inside))
 
     def blocks(self) -> Iterator[pa.Table]:
-        """The rows of a materialized relation, file by file."""
+        """Materialized rows, file by file."""
         if self.table is not None:
             yield self.table
             return
@@ -172,17 +172,17 @@ class Relation:
                 yield self._spark.read.schema(self.frame.schema).parquet(file).toArrow()
 
     def whole(self) -> pa.Table:
-        """All rows of a materialized relation."""
+        """All materialized rows."""
         if self.table is not None:
             return self.table
         none = to_arrow_schema(self.frame.schema).empty_table()
         return pa.concat_tables([none, *self.blocks()])
 
-    def distinct(self, names: Sequence[str]) -> Relation:
+    def distinct(self, names: Sequence[str]) -> SparkRows:
         """The distinct rows of some columns."""
         if self.table is not None:
-            return Relation(self._spark, self.table.group_by(list(names)).aggregate([]))
-        return Relation(self._spark, frame=self.frame.select(*names).distinct())
+            return SparkRows(self._spark, self.table.group_by(list(names)).aggregate([]))
+        return SparkRows(self._spark, frame=self.frame.select(*names).distinct())
 
 
 class QueryRunner:
@@ -191,13 +191,13 @@ class QueryRunner:
     Args:
         spark: The session.
         directory: For intermediate files; all executors must be able to read and write it.
-        memory: Bytes of the driver's memory for the relations of an epoch; None if it need not be
+        memory: Bytes of the driver's memory for the rows of an epoch; None if it need not be
             limited further than by `MAX_DRIVER_ROWS`.
 
     Attributes:
         directory: Where the files are.
         generations: Folders in it of the previous epoch and of this one.
-        large: Whether a relation of this epoch had many rows; later ones are then expected to.
+        large: Whether a query of this epoch had many rows; later ones are then expected to.
         many: Whether Spark is configured for many rows now.
     """
 
@@ -211,7 +211,7 @@ class QueryRunner:
 
     @property
     def capacity(self) -> int:
-        """Rows of a relation that fit the driver."""
+        """Rows that fit the driver."""
         if self._memory is None:
             return MAX_DRIVER_ROWS
         return min(MAX_DRIVER_ROWS, self._memory // ROW_BYTES)
@@ -221,41 +221,41 @@ class QueryRunner:
         """Rows that may be brought to the driver now."""
         return min(self.capacity, MAX_SENT_ROWS) if self.large else self.capacity
 
-    def from_table(self, table: pa.Table) -> Relation:
-        """A relation from an Arrow table."""
-        return Relation(self.spark, table)
+    def from_table(self, table: pa.Table) -> SparkRows:
+        """Rows of an Arrow table."""
+        return SparkRows(self.spark, table)
 
-    def from_frame(self, frame: DataFrame) -> Relation:
-        """A relation from a Spark DataFrame."""
-        return Relation(self.spark, frame=frame)
+    def from_frame(self, frame: DataFrame) -> SparkRows:
+        """Rows of a Spark DataFrame."""
+        return SparkRows(self.spark, frame=frame)
 
-    def query(self, text: str, **rows: Relation) -> Relation:
+    def query(self, text: str, **rows: SparkRows) -> SparkRows:
         """Run a query, in the driver if its inputs and its result are small and in the driver.
 
         Args:
             text: A query of `sql`, which means the same to both engines.
-            rows: The relations that the query reads, by name.
+            rows: Those that the query reads, by name.
         """
         tables = {name: rel.table for name, rel in rows.items() if rel.table is not None}
         if len(tables) == len(rows) and max(map(len, tables.values())) <= self.capacity:
             result = self._in_driver(text, tables)
             if result.num_rows <= self.capacity:
                 return self.from_table(result)
-        for name, relation in rows.items():
-            relation.frame.createOrReplaceTempView(name)
+        for name, each in rows.items():
+            each.frame.createOrReplaceTempView(name)
         return self.from_frame(self.spark.sql(text))
 
     def _in_driver(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         """The rows of a result, at most one more than fit."""
         return self._prepared.run(f"FROM ({text}) LIMIT {self.capacity + 1}", tables)
 
-    def consolidated(self, rows: Relation, width: int) -> Relation:
+    def consolidated(self, rows: SparkRows, width: int) -> SparkRows:
         """Differences summed by fact and iteration, without zeros."""
         return self.query(sql.consolidated((*fact(width), ITERATION)), rows=rows)
 
-    def gather(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
+    def gather(self, several: Iterable[SparkRows], names: Sequence[str]) -> SparkRows:
         """The union; one job collects the parts that Spark has to read, if they are small."""
-        parts = list(relations)
+        parts = list(several)
         local = [part for part in parts if part.table is not None]
         remote = self.union((part for part in parts if part.table is None), names)
         return self.union((*local, self.collect_if_small(remote)), names)
@@ -266,18 +266,18 @@ class QueryRunner:
         query = f"SELECT CAST(sum(hash({names})) AS VARCHAR) FROM rows"
         return str(self._in_driver(query, {"rows": table})[0][0])
 
-    def collect_if_small(self, relation: Relation) -> Relation:
-        """The same rows, in the driver if they are few and no relation of the epoch was large."""
-        if relation.table is not None or self.large:
-            return relation
-        table = self.collect_small(relation.frame)
-        return relation if table is None else self.from_table(table)
+    def collect_if_small(self, rows: SparkRows) -> SparkRows:
+        """The same rows, in the driver if they are few and none of the epoch were many."""
+        if rows.table is not None or self.large:
+            return rows
+        table = self.collect_small(rows.frame)
+        return rows if table is None else self.from_table(table)
 
-    def materialize(self, relation: Relation) -> Relation:
-        """Compute a relation once and cut its lineage."""
-        if relation.table is not None:
-            return relation
-        frame = relation.frame
+    def materialize(self, rows: SparkRows) -> SparkRows:
+        """Compute rows once and cut their lineage."""
+        if rows.table is not None:
+            return rows
+        frame = rows.frame
         table = None if self.large else self.collect_small(frame)
         if table is not None:
             return self.from_table(table)
@@ -288,24 +288,24 @@ class QueryRunner:
         written.observed = observed
         if observed.rows > self.most_rows:
             return written
-        return Relation(self.spark, written.whole(), path=path)
+        return SparkRows(self.spark, written.whole(), path=path)
 
-    def fetch(self, relation: Relation) -> pa.Table:
+    def fetch(self, rows: SparkRows) -> pa.Table:
         """All rows, through the driver's JVM one file at a time."""
-        if relation.table is not None:
-            return relation.table
+        if rows.table is not None:
+            return rows.table
         with self.for_many():
-            return self.stored(self.store(relation), relation.frame.schema).whole()
+            return self.stored(self.store(rows), rows.frame.schema).whole()
 
-    def stored(self, path: str, form: StructType) -> Relation:
-        """A relation of rows in files."""
-        return Relation(self.spark, frame=self.spark.read.schema(form).parquet(path), path=path)
+    def stored(self, path: str, form: StructType) -> SparkRows:
+        """Rows in files."""
+        return SparkRows(self.spark, frame=self.spark.read.schema(form).parquet(path), path=path)
 
-    def store(self, relation: Relation) -> str:
-        """Write a relation to files unless it is in files; returns a path valid for the epoch."""
-        if relation.path is None:
-            relation.path, _ = self._write(relation.frame)
-        return relation.path
+    def store(self, rows: SparkRows) -> str:
+        """Write rows to files unless they are there; returns a path valid for the epoch."""
+        if rows.path is None:
+            rows.path, _ = self._write(rows.frame)
+        return rows.path
 
     def _write(self, frame: DataFrame) -> tuple[str, Observed]:
         """Write rows to files; returns their path, and what the job noticed."""
@@ -344,9 +344,9 @@ class QueryRunner:
         self.expect_many_rows()
         return None
 
-    def union(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
-        """The union of relations, with these columns."""
-        parts = [relation for relation in relations if not relation.empty]
+    def union(self, several: Iterable[SparkRows], names: Sequence[str]) -> SparkRows:
+        """The union of rows, with these columns."""
+        parts = [each for each in several if not each.empty]
         form = schema(names)
         tables = [_cast_to(part.table, form) for part in parts if part.table is not None]
         local = pa.concat_tables([form.empty_table(), *tables])
@@ -358,7 +358,7 @@ class QueryRunner:
         union = frames[0]
         for frame in frames[1:]:
             union = union.unionAll(frame)
-        return Relation(self.spark, frame=union)
+        return SparkRows(self.spark, frame=union)
 
     def begin(self) -> None:
         """Begin an epoch, expecting few rows; files of the previous one stay until the next."""
@@ -410,16 +410,16 @@ class DifferenceLog:
 
     runner: QueryRunner
     names: tuple[str, ...]
-    _parts: list[tuple[Relation, frozenset[tuple[int, int]]]] = field(default_factory=list)
+    _parts: list[tuple[SparkRows, frozenset[tuple[int, int]]]] = field(default_factory=list)
 
-    def add(self, relation: Relation) -> None:
+    def add(self, rows: SparkRows) -> None:
         """Append the rows of a step."""
-        if not relation.empty:
-            self._parts.append((relation, relation.places))
+        if not rows.empty:
+            self._parts.append((rows, rows.places))
 
     def stored(self) -> list[tuple[str, list[tuple[int, int]]]]:
         """Write all to files; returns their paths, each with its (stratum, iteration) pairs."""
-        return [(self.runner.store(relation), sorted(places)) for relation, places in self._parts]
+        return [(self.runner.store(rows), sorted(places)) for rows, places in self._parts]
 
     def restore(self, parts: Iterable[tuple[str, Iterable[Sequence[int]]]]) -> None:
         """Load differences that another process stored."""
@@ -429,20 +429,20 @@ class DifferenceLog:
             for path, places in parts
         ]
 
-    def select(self, strata: range, iterations: range) -> Relation:
+    def select(self, strata: range, iterations: range) -> SparkRows:
         """The rows of some strata and iterations."""
         parts = []
-        for relation, places in self._parts:
+        for rows, places in self._parts:
             selected = {(s, i) for s, i in places if s in strata and i in iterations}
             if selected:
                 if len(selected) < len(places):
-                    relation = relation.within(STRATUM, strata).within(ITERATION, iterations)  # noqa: PLW2901 - a part of it
-                parts.append(relation)
+                    rows = rows.within(STRATUM, strata).within(ITERATION, iterations)  # noqa: PLW2901 - a part of it
+                parts.append(rows)
         return self.runner.union(parts, self.names)
 
-    def everything(self) -> Relation:
+    def everything(self) -> SparkRows:
         """All rows."""
-        return self.runner.union((relation for relation, _ in self._parts), self.names)
+        return self.runner.union((rows for rows, _ in self._parts), self.names)
 
     def following(self, stratum: int, iteration: int) -> int:
         """The first later iteration of a stratum that has rows, or -1."""

@@ -14,7 +14,7 @@ from streamreasoner.api.typed import typed
 from streamreasoner.facts import decode_rows
 from streamreasoner.query.sparql import formats
 from streamreasoner.query.sparql.answers import Solutions
-from streamreasoner.query.sparql.terms import UNBOUND
+from streamreasoner.query.sparql.query_terms import UNBOUND
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Multisets of solutions as SQL over ids, and how they are combined (SPARQL 1.1, section 18.5).
 
-Invariant: a relation has one column for each variable; a variable without a value has `UNBOUND`, so
+Invariant: a query has one column for each variable; a variable without a value has `UNBOUND`, so
 no column is ever null.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.query.sparql.terms import UNBOUND
+from streamreasoner.query.sparql.query_terms import UNBOUND
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 RANK = "rank"
-"""The column that orders an ordered relation."""
+"""The column that orders ordered solutions."""
 
 
 class Columns:
@@ -29,7 +29,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class SolutionsQuery:
     """Solutions, as a query.
 
     Attributes:
@@ -45,8 +45,8 @@ class Relation:
     is_ordered: bool = False
 
 
-class Relations:
-    """Combines relations.
+class SolutionsAlgebra:
+    """Combines solutions.
 
     Attributes:
         columns: Names of columns.
@@ -55,9 +55,9 @@ class Relations:
     def __init__(self) -> None:
         self.columns = Columns()
 
-    def unit(self) -> Relation:
+    def unit(self) -> SolutionsQuery:
         """One solution without variables."""
-        return Relation("select 1 as one", ())
+        return SolutionsQuery("select 1 as one", ())
 
     def select(self, expressions: dict[str, str], rest: str) -> str:
         """A SELECT of expressions, and what follows it."""
@@ -68,7 +68,7 @@ class Relations:
         """Columns, separated by commas."""
         return ", ".join(self.columns[variable] for variable in variables) or "1 as one"
 
-    def join(self, left: Relation, right: Relation) -> Relation:
+    def join(self, left: SolutionsQuery, right: SolutionsQuery) -> SolutionsQuery:
         """Merged pairs of compatible solutions."""
         shared = set(left.variables) & set(right.variables)
         optional = {
@@ -84,13 +84,13 @@ class Relations:
             **{v: self._merged(v) for v in shared & left.optional},
         }
         on = self._compatible(shared, left, right)
-        return Relation(
+        return SolutionsQuery(
             self.select(values, f"from ({left.sql}) a join ({right.sql}) b on {on}"),
             tuple(values),
             frozenset(optional),
         )
 
-    def left_join(self, left: Relation, right: Relation) -> Relation:
+    def left_join(self, left: SolutionsQuery, right: SolutionsQuery) -> SolutionsQuery:
         """`join`, and the solutions of the left that are compatible with none of the right."""
         shared = set(left.variables) & set(right.variables)
         added = [variable for variable in right.variables if variable not in shared]
@@ -107,9 +107,9 @@ class Relations:
         matched = "*" if not right.variables else "*, 1 as one"
         rest = f"from ({left.sql}) a left join (select {matched} from ({right.sql})) b on {on}"
         optional = left.optional | set(added)
-        return Relation(self.select(values, rest), tuple(values), frozenset(optional))
+        return SolutionsQuery(self.select(values, rest), tuple(values), frozenset(optional))
 
-    def union(self, left: Relation, right: Relation) -> Relation:
+    def union(self, left: SolutionsQuery, right: SolutionsQuery) -> SolutionsQuery:
         """The solutions of both."""
         variables = tuple(dict.fromkeys((*left.variables, *right.variables)))
         parts = [
@@ -120,9 +120,11 @@ class Relations:
             for each in (left, right)
         ]
         optional = left.optional | right.optional | (set(left.variables) ^ set(right.variables))
-        return Relation(" union all ".join(parts), variables, frozenset(optional))
+        return SolutionsQuery(" union all ".join(parts), variables, frozenset(optional))
 
-    def minus(self, left: Relation, right: Relation, beside: frozenset[str]) -> Relation:
+    def minus(
+        self, left: SolutionsQuery, right: SolutionsQuery, beside: frozenset[str]
+    ) -> SolutionsQuery:
         """The solutions of the left that no compatible one of the right shares a variable with.
 
         Args:
@@ -138,7 +140,9 @@ class Relations:
             on += f" and ({self._one_bound(shared)})"
         return self._anti(left, right, on)
 
-    def matching(self, left: Relation, right: Relation, *, is_wanted: bool) -> Relation:
+    def matching(
+        self, left: SolutionsQuery, right: SolutionsQuery, *, is_wanted: bool
+    ) -> SolutionsQuery:
         """The solutions of the left that are compatible with some of the right, or with none."""
         shared = set(left.variables) & set(right.variables)
         on = self._compatible(shared, left, right)
@@ -146,49 +150,49 @@ class Relations:
             return self.where(left, f"exists (select 1 from ({right.sql}) b where {on})")
         return self._anti(left, right, on)
 
-    def distinct(self, relation: Relation) -> Relation:
+    def distinct(self, solutions: SolutionsQuery) -> SolutionsQuery:
         """Each solution once; an ordered one at its first place."""
-        names = self.names(relation.variables)
-        if not relation.is_ordered:
-            return self._like(relation, f"select distinct {names} from ({relation.sql})")
-        grouped = f" group by {names}" if relation.variables else ""
-        one = "" if relation.variables else " having count(*) > 0"
+        names = self.names(solutions.variables)
+        if not solutions.is_ordered:
+            return self._like(solutions, f"select distinct {names} from ({solutions.sql})")
+        grouped = f" group by {names}" if solutions.variables else ""
+        one = "" if solutions.variables else " having count(*) > 0"
         return self._like(
-            relation,
-            f"select {names}, min({RANK}) as {RANK} from ({relation.sql}){grouped}{one}",
+            solutions,
+            f"select {names}, min({RANK}) as {RANK} from ({solutions.sql}){grouped}{one}",
         )
 
-    def project(self, relation: Relation, variables: Iterable[str]) -> Relation:
+    def project(self, solutions: SolutionsQuery, variables: Iterable[str]) -> SolutionsQuery:
         """Solutions of some of the variables; one that no solution has is unbound."""
         kept = tuple(dict.fromkeys(variables))
-        values = {v: self.columns[v] if v in relation.variables else str(UNBOUND) for v in kept}
-        rank = f", {RANK}" if relation.is_ordered else ""
-        return Relation(
-            self.select(values, f"{rank} from ({relation.sql})"),
+        values = {v: self.columns[v] if v in solutions.variables else str(UNBOUND) for v in kept}
+        rank = f", {RANK}" if solutions.is_ordered else ""
+        return SolutionsQuery(
+            self.select(values, f"{rank} from ({solutions.sql})"),
             kept,
-            frozenset(v for v in kept if v in relation.optional or v not in relation.variables),
-            relation.is_ordered,
+            frozenset(v for v in kept if v in solutions.optional or v not in solutions.variables),
+            solutions.is_ordered,
         )
 
-    def renamed(self, relation: Relation, variable: str, name: str) -> Relation:
+    def renamed(self, solutions: SolutionsQuery, variable: str, name: str) -> SolutionsQuery:
         """The solutions with the value of a variable as that of another one too."""
-        values = {v: self.columns[v] for v in relation.variables} | {name: self.columns[variable]}
-        rank = f", {RANK}" if relation.is_ordered else ""
-        optional = relation.optional - {name}
-        if variable in relation.optional:
+        values = {v: self.columns[v] for v in solutions.variables} | {name: self.columns[variable]}
+        rank = f", {RANK}" if solutions.is_ordered else ""
+        optional = solutions.optional - {name}
+        if variable in solutions.optional:
             optional |= {name}
-        return Relation(
-            self.select(values, f"{rank} from ({relation.sql})"),
+        return SolutionsQuery(
+            self.select(values, f"{rank} from ({solutions.sql})"),
             tuple(values),
             optional,
-            relation.is_ordered,
+            solutions.is_ordered,
         )
 
     def slice(
-        self, relation: Relation, start: int, length: int | None, each: Collection[str] = ()
-    ) -> Relation:
+        self, solutions: SolutionsQuery, start: int, length: int | None, each: Collection[str] = ()
+    ) -> SolutionsQuery:
         """Some of the solutions, in order if there is one, for each value of some variables."""
-        order = f" order by {RANK}" if relation.is_ordered else ""
+        order = f" order by {RANK}" if solutions.is_ordered else ""
         if not each:
             limit = "" if length is None else f" limit {length}"
             rest = f"{order}{limit} offset {start}"
@@ -196,30 +200,32 @@ class Relations:
             place = f"row_number() over (partition by {self.names(each)}{order})"
             last = "" if length is None else f" and {place} <= {start + length}"
             rest = f" qualify {place} > {start}{last}"
-        return self._like(relation, f"select * from ({relation.sql}){rest}")
+        return self._like(solutions, f"select * from ({solutions.sql}){rest}")
 
-    def unordered(self, relation: Relation) -> Relation:
+    def unordered(self, solutions: SolutionsQuery) -> SolutionsQuery:
         """The same solutions without their order."""
-        if not relation.is_ordered:
-            return relation
-        sql = f"select {self.names(relation.variables)} from ({relation.sql})"
-        return Relation(sql, relation.variables, relation.optional)
+        if not solutions.is_ordered:
+            return solutions
+        sql = f"select {self.names(solutions.variables)} from ({solutions.sql})"
+        return SolutionsQuery(sql, solutions.variables, solutions.optional)
 
-    def _like(self, relation: Relation, sql: str) -> Relation:
-        return Relation(sql, relation.variables, relation.optional, relation.is_ordered)
+    def _like(self, solutions: SolutionsQuery, sql: str) -> SolutionsQuery:
+        return SolutionsQuery(sql, solutions.variables, solutions.optional, solutions.is_ordered)
 
-    def where(self, relation: Relation, condition: str) -> Relation:
+    def where(self, solutions: SolutionsQuery, condition: str) -> SolutionsQuery:
         """The solutions, as `a`, for which a condition in SQL holds."""
-        return self._like(relation, f"select * from ({relation.sql}) a where {condition}")
+        return self._like(solutions, f"select * from ({solutions.sql}) a where {condition}")
 
-    def _anti(self, left: Relation, right: Relation, on: str) -> Relation:
+    def _anti(self, left: SolutionsQuery, right: SolutionsQuery, on: str) -> SolutionsQuery:
         return self.where(left, f"not exists (select 1 from ({right.sql}) b where {on})")
 
     def _merged(self, variable: str) -> str:
         name = self.columns[variable]
         return f"case when a.{name} = {UNBOUND} then b.{name} else a.{name} end"
 
-    def _compatible(self, shared: Iterable[str], left: Relation, right: Relation) -> str:
+    def _compatible(
+        self, shared: Iterable[str], left: SolutionsQuery, right: SolutionsQuery
+    ) -> str:
         conditions = ["true"]
         for variable in shared:
             name = self.columns[variable]
