@@ -188,7 +188,8 @@ def _servers(value: Any, directory: Path) -> str:
     )
 
 
-def _options(value: Any, _: Path) -> dict[str, str]:
+def inline_table(value: Any) -> dict[str, Any]:
+    """A table of the file, or of the environment as inline TOML."""
     if isinstance(value, str):
         try:
             value = tomllib.loads(f"value = {value}")["value"]
@@ -196,8 +197,12 @@ def _options(value: Any, _: Path) -> dict[str, str]:
             raise ValueError from None
     if not isinstance(value, dict):
         raise ValueError  # noqa: TRY004 - one exception type for "not allowed"
+    return value
+
+
+def _options(value: Any, _: Path) -> dict[str, str]:
     options: dict[str, str] = {}
-    for name, setting in _flat(value):
+    for name, setting in _flat(inline_table(value)):
         if isinstance(setting, bool):
             options[name] = str(setting).lower()
         elif isinstance(setting, str | int | float):

@@ -7,13 +7,12 @@ values of them; a mapping names a topic or a table, and no two name the same.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from streamreasoner.config.kinds import KeyKind, show
+from streamreasoner.config.kinds import KeyKind, inline_table, show
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.term_kind import begins_term, is_blank_node, is_literal
 from streamreasoner.rdf.terms import canonical, to_ntriples
@@ -181,15 +180,10 @@ def _term(text: str) -> str:
 
 
 def _mappings(value: Any, _: Path) -> dict[str, RowMapping]:
-    if isinstance(value, str):
-        try:
-            value = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            raise ValueError from None
-    if not isinstance(value, dict):
-        raise ValueError  # noqa: TRY004 - one exception type for "not allowed"
     reader = _Reader()
-    mappings = {name: reader.mapping(name, table) for name, table in value.items()}
+    mappings = {
+        name: reader.mapping(name, written) for name, written in inline_table(value).items()
+    }
     for what in ("topic", "table"):
         named = Counter(getattr(each, what) for each in mappings.values())
         reader.problems += [

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from streamreasoner.sparql.rules.paths import Ways
     from streamreasoner.sparql.rules.rulebook import Rulebook
 
-_SUMS = frozenset({"SUM", "AVG"})
 _EXTREMES = {"MIN": "min", "MAX": "max", "SAMPLE": "min"}
 """Aggregates of one of the values, by the function of rules that chooses it."""
 
