@@ -16,9 +16,9 @@ import numpy as np
 
 from streamreasoner import rulesets
 from streamreasoner.api.files import updates_of_file
-from streamreasoner.engine.input.rows import distinct
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError, StreamReasonerError
+from streamreasoner.facts import distinct
 from streamreasoner.io.files.documents import AS_NAMED, Reading, expanded
 from streamreasoner.program.load import load_program
 

@@ -12,11 +12,10 @@ from streamreasoner.io.kafka.topic_checks import admin_client, check_topics
 from streamreasoner.io.kafka.topic_ids import TopicIds
 from streamreasoner.io.spark import session as spark_session
 from streamreasoner.pipeline.bootstrap.record import check_finished
-from streamreasoner.pipeline.problems import Problems
 from streamreasoner.pipeline.published import Published
 from streamreasoner.state import PROGRAMS, check_version
 from streamreasoner.state.lock import StateLock
-from streamreasoner.upkeep.program import configured_program
+from streamreasoner.upkeep.offline import Problems, configured_program
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

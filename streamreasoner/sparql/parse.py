@@ -5,8 +5,8 @@ from __future__ import annotations
 from streamreasoner.rdf.iris import check_base
 from streamreasoner.sparql.algebra import Query
 from streamreasoner.sparql.reading import grammar
-from streamreasoner.sparql.reading.reader import Reader
 from streamreasoner.sparql.reading.source import Source
+from streamreasoner.sparql.reading.updates import Reader
 from streamreasoner.sparql.update import Update
 
 _UPDATE = "this is an update, where a query is expected"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from streamreasoner.system.groups import MOUNTED, OWN, limits
+from streamreasoner.system.memory import MOUNTED, OWN, limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

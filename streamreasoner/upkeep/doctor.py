@@ -27,8 +27,7 @@ from streamreasoner.system.extras import require
 from streamreasoner.upkeep import machine
 from streamreasoner.upkeep.cluster import examine_cluster
 from streamreasoner.upkeep.finding import examine
-from streamreasoner.upkeep.offline import check_program
-from streamreasoner.upkeep.state import check_state
+from streamreasoner.upkeep.offline import check_program, check_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,6 +8,7 @@ no value.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from streamreasoner.counts import counted
@@ -17,7 +18,6 @@ from streamreasoner.values.datatypes import spaces
 from streamreasoner.values.functions import (
     casts,
     conversions,
-    hashes,
     instants,
     integers,
     sorting,
@@ -143,11 +143,10 @@ FUNCTIONS: Mapping[str, Builtin[str | None]] = {
     "strafter": _exactly((TEXTS, TEXTS), TEXTS, strings.after),
     "replace": _exactly((TEXTS, TEXTS, TEXTS), TEXTS, strings.replace),
     "encode_for_uri": _exactly((TEXTS,), STRINGS, strings.encode_for_uri),
-    "md5": _exactly((STRINGS,), STRINGS, hashes.md5),
-    "sha1": _exactly((STRINGS,), STRINGS, hashes.sha1),
-    "sha256": _exactly((STRINGS,), STRINGS, hashes.sha256),
-    "sha384": _exactly((STRINGS,), STRINGS, hashes.sha384),
-    "sha512": _exactly((STRINGS,), STRINGS, hashes.sha512),
+    **{
+        name: _exactly((STRINGS,), STRINGS, partial(strings.digest, name))
+        for name in ("md5", "sha1", "sha256", "sha384", "sha512")
+    },
     "floor": _exactly((NUMBERS,), NUMBERS, conversions.floor),
     "ceil": _exactly((NUMBERS,), NUMBERS, conversions.ceil),
     "round": _exactly((NUMBERS,), NUMBERS, conversions.nearest),

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.engine.input.deadlines import Deadlines
-from streamreasoner.engine.input.rows import distinct
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import EngineError
-from streamreasoner.facts import Bound, having, ids_of
+from streamreasoner.facts import Bound, distinct, having, ids_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

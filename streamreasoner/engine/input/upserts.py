@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.engine.input.rows import distinct
 from streamreasoner.engine.updates import Updates
+from streamreasoner.facts import distinct
 from streamreasoner.plan.program_plan import asserted_predicate, has_key, keys_of, latest_of
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import numpy as np
 from streamreasoner.errors import LimitError, QueryError
 from streamreasoner.query.sparql.answers import Answer, Solutions, Triples, Truth
 from streamreasoner.query.sparql.construct import constructed, with_new_nodes
-from streamreasoner.query.sparql.describe import described
 from streamreasoner.query.sparql.limits import QueryLimits
 from streamreasoner.query.sparql.query_terms import UNBOUND
 from streamreasoner.query.sparql.solver import Solver
 from streamreasoner.query.sparql.solving.dataset import GraphNames
+from streamreasoner.rdf.texts import are_blank_nodes
 from streamreasoner.sparql.parse import parse_query
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Variable
     from streamreasoner.query.sparql.facts import FactsOfEpoch
     from streamreasoner.query.sparql.query_terms import QueryTerms
+    from streamreasoner.query.sparql.solving.dataset import Dataset
+    from streamreasoner.query.sparql.solving.memory import Memory
     from streamreasoner.query.sparql.solving.rows import Rows
     from streamreasoner.sparql.algebra import Path, Query, Term
 
@@ -111,3 +113,29 @@ def _to_describe(query: Query, rows: Rows, terms: QueryTerms) -> NDArray[np.int3
     named = [terms.find(term.term) for term in query.described]
     found = np.concatenate([np.array(named, np.int32), *rows.columns.values()])
     return np.unique(found[found != UNBOUND])
+
+
+def described(start: NDArray[np.int32], dataset: Dataset, memory: Memory) -> NDArray[np.int32]:
+    """The triples that describe resources, int32 of shape (n, 3), each once.
+
+    It is the concise bounded description (https://www.w3.org/submissions/CBD/) but for reification:
+    all triples of a resource, and those of the blank nodes that it leads to.
+
+    Args:
+        start: The ids of the resources.
+        dataset: Its default graph describes them.
+        memory: The steps of the query.
+    """
+    seen = frontier = np.unique(start)
+    parts = [np.empty((0, 3), np.int32)]
+    while len(frontier):
+        wanted = memory.table({"id": frontier})
+        found = memory.running.fetch(
+            f"select s, p, o from {dataset.triples} t where s in (select id from {wanted})"
+        )
+        parts.append(np.stack([found[column] for column in "spo"], axis=1))
+        objects = np.unique(parts[-1][:, 2])
+        blank = objects[np.asarray(are_blank_nodes(memory.terms.decode(objects)))]
+        frontier = np.setdiff1d(blank, seen)
+        seen = np.union1d(seen, frontier)
+    return np.unique(np.concatenate(parts), axis=0)

@@ -22,8 +22,8 @@ from streamreasoner.system.garbage import without_collections
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamreasoner.sparql.reading.reader import Reader
     from streamreasoner.sparql.reading.source import Source
+    from streamreasoner.sparql.reading.updates import Reader
 
 NESTING = 100
 """How deep groups, expressions and paths nest: each OPTIONAL, operand of a sum and call counts."""

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from streamreasoner.lang.ast import Constant, Variable
-from streamreasoner.sparql.algebra import BasicGraphPattern, Graph
+from streamreasoner.sparql.algebra import BasicGraphPattern, Graph, Query
 from streamreasoner.sparql.reading.expressions import Group
 from streamreasoner.sparql.reading.groups import EMPTY, joined
 from streamreasoner.sparql.reading.modifiers import Modifiers
@@ -23,11 +23,13 @@ from streamreasoner.sparql.update import (
     Modify,
     QuadPattern,
     Transfer,
+    Update,
 )
 
 if TYPE_CHECKING:
     from streamreasoner.sparql.algebra import Pattern, Term
     from streamreasoner.sparql.reading.term_reader import Place
+    from streamreasoner.sparql.update import Operation
 
 _NO_MODIFIERS = Modifiers(None, (), None, None, None, None)
 
@@ -53,8 +55,19 @@ class Clause:
     value: Any
 
 
-class UpdateReader(QueryReader):
+class Reader(QueryReader):
     """Reads the updates of one text."""
+
+    def unit(self, _: Place, values: list[Query | Operation | None]) -> Query | Update:
+        """A query, or updates."""
+        found = [each for each in values if each is not None]
+        match found:
+            case [Query() as query]:
+                return query
+            case _:
+                operations = tuple(each for each in found if not isinstance(each, Query))
+                prefixes = tuple(self._prefixes.items())
+                return Update(operations, frozenset(self._blank.values()), prefixes)
 
     def insert_data(self, place: Place, values: list[list[Part]]) -> InsertData:
         """`INSERT DATA { … }`; a label is of one operation (section 3.1.1 and 19.6)."""

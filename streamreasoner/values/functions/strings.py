@@ -5,12 +5,14 @@ A string is an xsd:string or a language-tagged literal; positions count code poi
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.values import regex
 from streamreasoner.values.functions.integers import whole
-from streamreasoner.values.literal import canonical, string
+from streamreasoner.values.literal import canonical, literal, string
 from streamreasoner.values.numbers import exact_term
 from streamreasoner.values.valuation import UNITS
 
@@ -145,3 +147,12 @@ def compatible(text: str, part: str) -> tuple[ValuedLiteral, ValuedLiteral] | No
     if a is None or b is None or b.language not in (None, a.language):
         return None
     return a, b
+
+
+def digest(algorithm: str, text: str) -> str | None:
+    """The hash of a string without a language, in hexadecimal (SPARQL 1.1, section 17.4.6)."""
+    parsed = literal(text)
+    if parsed is None or parsed.datatype != XSD_STRING:
+        return None
+    found = hashlib.new(algorithm, parsed.lexical.encode(), usedforsecurity=False)
+    return canonical(found.hexdigest())

@@ -10,16 +10,17 @@ from random import SystemRandom
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from streamreasoner.query.sparql.computing.floats import of_floats
 from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.vocabulary import XSD_DOUBLE, XSD_FLOAT
 from streamreasoner.sparql.functions import CONDITIONS, SEARCHES, VALUES
 from streamreasoner.sparql.regex_flags import flagged, flagged_replacement
 from streamreasoner.values import builtins
+from streamreasoner.values.functions.casts import float_term
 from streamreasoner.values.functions.strings import compatible
-from streamreasoner.values.literal import canonical, string
+from streamreasoner.values.literal import canonical, literal, string
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _ARITHMETIC = {
     **{operator: operator for operator in ("+", "-", "*", "/", "negate")},
@@ -69,6 +70,21 @@ def _flagged(pattern: str, flags: str) -> str | None:
 
 def _plus(term: str) -> str | None:
     return term if builtins.test("is_number", [term]) else None
+
+
+def of_floats(function: Callable[..., str | None]) -> Callable[..., str | None]:
+    """A function of numbers, with a result of the type that they are promoted to (section 17.3)."""
+    return lambda *terms: promoted(function(*terms), terms)
+
+
+def promoted(result: str | None, operands: Iterable[str]) -> str | None:
+    """A result that was computed with doubles, as a float if its operands say so."""
+    parsed = None if result is None else literal(result)
+    if parsed is None or parsed.datatype != XSD_DOUBLE:
+        return result
+    types = {each.datatype for term in operands if (each := literal(term)) is not None}
+    is_float = XSD_FLOAT in types and XSD_DOUBLE not in types
+    return float_term(parsed.value.double) if is_float else result
 
 
 FUNCTIONS: Mapping[str, Callable[..., str | None]] = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.query.sparql.computing.floats import promoted
+from streamreasoner.query.sparql.computing.functions import promoted
 from streamreasoner.query.sparql.query_terms import UNBOUND
 from streamreasoner.query.sparql.solving.rows import Rows, group
 from streamreasoner.rdf.terms import to_ntriples
