@@ -19,7 +19,12 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from streamreasoner.errors import BrokerError, BrokerUnavailableError, ConfigError
+from streamreasoner.errors import (
+    BrokerError,
+    BrokerUnavailableError,
+    ConfigError,
+    StreamReasonerError,
+)
 from streamreasoner.io.kafka.access import security
 from streamreasoner.io.kafka.access.rights import Resource, Right, denied
 from streamreasoner.io.kafka.access.roles import Role
@@ -68,8 +73,8 @@ def reader(kafka: KafkaConfig, group: str, **settings: object) -> Consumer:
     )
 
 
-def refused_option(error: KafkaException) -> ConfigError | None:
-    """The error as a ConfigError if the client refuses an option, else None."""
+def not_created(error: KafkaException) -> StreamReasonerError:
+    """The error for a client that cannot be created: it may refuse an option."""
     cause = error.args[0]
     if isinstance(cause, KafkaError) and cause.code() == KafkaError._INVALID_ARG:  # noqa: SLF001
         unknown = "No such configuration property" in cause.str() or "Java" in cause.str()
@@ -77,7 +82,7 @@ def refused_option(error: KafkaException) -> ConfigError | None:
             " Options that only Java knows belong in kafka.consumer_options." if unknown else ""
         )
         return ConfigError(f"kafka.options or kafka.producer_options: {cause.str()}.{advice}")
-    return None
+    return BrokerError(str(cause))
 
 
 def refused_right(
@@ -94,6 +99,21 @@ def refused_right(
     resource = _DENIED.get(error.code())
     missing = [right for right in rights if right.resource is resource]
     return denied(kafka, missing, role) if missing else None
+
+
+def no_answer(
+    kafka: KafkaConfig, error: KafkaException, *rights: Right, role: Role = Role.RUN
+) -> BrokerError:
+    """The error for a request that failed: a missing right, or what keeps Kafka from answering."""
+    cause = error.args[0]
+    return refused_right(kafka, cause, *rights, role=role) or unreachable(kafka, cause.str())
+
+
+def unreadable(kafka: KafkaConfig, topic: str, error: KafkaError, *rights: Right) -> BrokerError:
+    """The error for a topic that cannot be read further."""
+    return refused_right(kafka, error, *rights) or BrokerError(
+        f"Cannot read the topic {topic}: {error.str()}."
+    )
 
 
 def unreachable(kafka: KafkaConfig, why: object) -> BrokerError:

@@ -18,7 +18,13 @@ from confluent_kafka.admin import OffsetSpec
 
 from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.io.kafka.access.rights import READ, on_groups, on_topic
-from streamreasoner.io.kafka.clients import ANSWER_SECONDS, reader, refused_right, unreachable
+from streamreasoner.io.kafka.clients import (
+    ANSWER_SECONDS,
+    no_answer,
+    reader,
+    unreachable,
+    unreadable,
+)
 from streamreasoner.io.kafka.owners.claims import Claim, read_claim
 from streamreasoner.io.kafka.topic_checks import admin_client
 from streamreasoner.state.record import EpochRecord
@@ -151,9 +157,7 @@ class ProgressTopic:
                 self._next_offset = offset
                 return
             else:
-                raise refused_right(self._kafka, error, *self._rights) or BrokerError(
-                    f"Cannot read the topic {self._kafka.progress_topic}: {error.str()}."
-                )
+                raise unreadable(self._kafka, self._kafka.progress_topic, error, *self._rights)
 
     def _end(self) -> int:
         """The offset behind the last record, visible or not."""
@@ -164,7 +168,5 @@ class ProgressTopic:
         try:
             end: int = answers[partition].result().offset
         except KafkaException as error:
-            cause = error.args[0]
-            refused = refused_right(self._kafka, cause, *self._rights)
-            raise (refused or unreachable(self._kafka, cause.str())) from None
+            raise no_answer(self._kafka, error, *self._rights) from None
         return end

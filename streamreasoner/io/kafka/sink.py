@@ -22,12 +22,7 @@ from streamreasoner.errors import BrokerError, BrokerUnavailableError
 from streamreasoner.io.codec.encode import ANY_PARTITION
 from streamreasoner.io.kafka.access.rights import WRITE, on_topic, on_transactions
 from streamreasoner.io.kafka.access.topic_needs import NEEDS
-from streamreasoner.io.kafka.clients import (
-    ANSWER_SECONDS,
-    librdkafka,
-    refused_option,
-    refused_right,
-)
+from streamreasoner.io.kafka.clients import ANSWER_SECONDS, librdkafka, not_created, refused_right
 from streamreasoner.io.kafka.owners.claims import HEADER
 
 if TYPE_CHECKING:
@@ -137,7 +132,7 @@ class Sink:
         try:
             return Producer({**settings, "on_delivery": self._not_delivered})
         except KafkaException as error:
-            raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
+            raise not_created(error) from None
 
     def start(self) -> None:
         """Fence every earlier process of this application.

@@ -21,13 +21,7 @@ from streamreasoner.io.kafka.access.rights import (
 )
 from streamreasoner.io.kafka.access.roles import Role
 from streamreasoner.io.kafka.access.topic_needs import TopicNeeds, needs
-from streamreasoner.io.kafka.clients import (
-    ANSWER_SECONDS,
-    librdkafka,
-    refused_option,
-    refused_right,
-    unreachable,
-)
+from streamreasoner.io.kafka.clients import ANSWER_SECONDS, librdkafka, no_answer, not_created
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -52,7 +46,7 @@ def admin_client(kafka: KafkaConfig) -> AdminClient:
     try:
         return AdminClient(librdkafka(kafka))
     except KafkaException as error:
-        raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
+        raise not_created(error) from None
 
 
 def brokers(admin: AdminClient, kafka: KafkaConfig) -> int:
@@ -64,7 +58,7 @@ def brokers(admin: AdminClient, kafka: KafkaConfig) -> int:
     try:
         return len(admin.describe_cluster(request_timeout=ANSWER_SECONDS).result().nodes)
     except KafkaException as error:
-        raise unreachable(kafka, error.args[0].str()) from None
+        raise no_answer(kafka, error) from None
 
 
 def check_topics(
@@ -155,12 +149,9 @@ def description(
     try:
         return answer.result()
     except KafkaException as error:
-        cause = error.args[0]
-        if cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+        if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             return None
-        right = on_topic(DESCRIBE, name)
-        refused = refused_right(kafka, cause, right, role=role)
-        raise (refused or unreachable(kafka, cause.str())) from None
+        raise no_answer(kafka, error, on_topic(DESCRIBE, name), role=role) from None
 
 
 def check_rights(kafka: KafkaConfig, control_topic: str | None, answers: Answers) -> None:

@@ -16,7 +16,7 @@ from confluent_kafka.admin import OffsetSpec
 from streamreasoner.config.kafka import read_topics
 from streamreasoner.errors import DataError
 from streamreasoner.io.kafka.access.rights import READ, on_topic
-from streamreasoner.io.kafka.clients import ANSWER_SECONDS, refused_right, unreachable
+from streamreasoner.io.kafka.clients import ANSWER_SECONDS, no_answer
 from streamreasoner.io.kafka.offsets.positions import Position
 from streamreasoner.io.kafka.topic_checks import admin_client
 
@@ -108,7 +108,7 @@ class _Listing:
         try:
             known = admin.list_topics(timeout=ANSWER_SECONDS).topics
         except KafkaException as error:
-            raise unreachable(kafka, error.args[0].str()) from None
+            raise no_answer(kafka, error) from None
         self._partitions = [
             (topic, number) for topic in topics for number in sorted(known[topic].partitions)
         ]
@@ -125,9 +125,7 @@ class _Listing:
                 for key, answer in answers.items()
             }
         except KafkaException as error:
-            cause = error.args[0]
-            refused = refused_right(self._kafka, cause, *self._rights)
-            raise (refused or unreachable(self._kafka, cause.str())) from None
+            raise no_answer(self._kafka, error, *self._rights) from None
 
 
 def _checked(wanted: Starts, first: Offsets, last: Offsets) -> Offsets:

@@ -15,9 +15,15 @@ from typing import TYPE_CHECKING
 import msgspec
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
 
-from streamreasoner.errors import BrokerError, StateError
+from streamreasoner.errors import StateError
 from streamreasoner.io.kafka.access.rights import READ, on_groups, on_topic
-from streamreasoner.io.kafka.clients import ANSWER_SECONDS, reader, refused_right, unreachable
+from streamreasoner.io.kafka.clients import (
+    ANSWER_SECONDS,
+    no_answer,
+    reader,
+    unreachable,
+    unreadable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -157,8 +163,7 @@ def _samples(kafka: KafkaConfig, topic: str, app_id: str) -> Iterator[Message]:
         beginnings = dict.fromkeys(empty, OFFSET_BEGINNING)
         yield from _read(kafka, consumer, rights, beginnings, most=1)
     except KafkaException as error:
-        cause = error.args[0]
-        raise (refused_right(kafka, cause, *rights) or unreachable(kafka, cause.str())) from None
+        raise no_answer(kafka, error, *rights) from None
     finally:
         consumer.close()
 
@@ -187,9 +192,7 @@ def _read(
             remaining[number] -= 1
             yield message
         elif error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
-            raise refused_right(kafka, error, *rights) or BrokerError(
-                f"Cannot read the topic {topic}: {error.str()}."
-            )
+            raise unreadable(kafka, topic, error, *rights)
         if error is not None or remaining[number] == 0:
             del remaining[number]
             consumer.pause([TopicPartition(topic, number)])

@@ -19,12 +19,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.kafka.access.rights import on_groups
-from streamreasoner.io.kafka.clients import (
-    librdkafka,
-    refused_option,
-    refused_right,
-    unreachable,
-)
+from streamreasoner.io.kafka.clients import librdkafka, no_answer, not_created, unreachable
 from streamreasoner.io.kafka.topic_checks import admin_client
 
 if TYPE_CHECKING:
@@ -136,7 +131,7 @@ class Presence:
             # It would log each attempt to connect; the pipeline says that Kafka is away.
             self._consumer = Consumer({**settings, "log_level": 2})
         except KafkaException as error:
-            raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
+            raise not_created(error) from None
         # A member subscribes to a topic; it need not read it.
         self._consumer.subscribe(
             [kafka.progress_topic], on_assign=lambda consumer, _: consumer.assign([])
@@ -217,8 +212,7 @@ class Presence:
                 return ()
             if cause.code() in {*_LOOKING, KafkaError._TIMED_OUT}:  # noqa: SLF001
                 return ()
-            refused = refused_right(self._kafka, cause, on_groups(self._app_id))
-            raise (refused or unreachable(self._kafka, cause.str())) from None
+            raise no_answer(self._kafka, error, on_groups(self._app_id)) from None
 
     def _others(self, members: Sequence[Process]) -> list[Process]:
         return [each for each in members if each != self._own and not self._own.has_replaced(each)]
@@ -243,10 +237,8 @@ def processes(kafka: KafkaConfig, app_id: str) -> Sequence[Process]:
         try:
             return _members(admin, _group(app_id))
         except KafkaException as error:
-            cause = error.args[0]
-            if cause.code() not in _LOOKING or time.monotonic() > deadline:
-                refused = refused_right(kafka, cause, on_groups(app_id))
-                raise (refused or unreachable(kafka, cause.str())) from None
+            if error.args[0].code() not in _LOOKING or time.monotonic() > deadline:
+                raise no_answer(kafka, error, on_groups(app_id)) from None
         time.sleep(_POLL_SECONDS)
 
 
