@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from streamreasoner.config import kinds as values
-from streamreasoner.config.kinds import key as _key
+from streamreasoner.config import key_kinds as kinds
+from streamreasoner.config.key_kinds import key as _key
 from streamreasoner.config.security import SecurityConfig
 
 
@@ -32,20 +32,20 @@ class KafkaConfig:
     The field `security` is the section `[kafka.security]`.
     """
 
-    bootstrap_servers: str = _key(values.SERVERS)
-    input_topics: tuple[str, ...] = _key(values.TOPICS)
-    output_topic: str = _key(values.TOPIC)
+    bootstrap_servers: str = _key(kinds.SERVERS)
+    input_topics: tuple[str, ...] = _key(kinds.TOPICS)
+    output_topic: str = _key(kinds.TOPIC)
     violations_topic: str = _key(
-        values.TOPIC, lambda section: f"{section['output_topic']}-violations"
+        kinds.TOPIC, lambda section: f"{section['output_topic']}-violations"
     )
     dead_letter_topic: str = _key(
-        values.TOPIC, lambda section: f"{section['output_topic']}-dead-letter"
+        kinds.TOPIC, lambda section: f"{section['output_topic']}-dead-letter"
     )
-    progress_topic: str = _key(values.TOPIC, lambda section: f"{section['output_topic']}-progress")
-    starting_offsets: str = _key(values.one_of("earliest", "latest"), "earliest")
-    options: Mapping[str, str] = _key(values.OPTIONS, {})
-    consumer_options: Mapping[str, str] = _key(values.OPTIONS, {})
-    producer_options: Mapping[str, str] = _key(values.OPTIONS, {})
+    progress_topic: str = _key(kinds.TOPIC, lambda section: f"{section['output_topic']}-progress")
+    starting_offsets: str = _key(kinds.one_of("earliest", "latest"), "earliest")
+    options: Mapping[str, str] = _key(kinds.OPTIONS, {})
+    consumer_options: Mapping[str, str] = _key(kinds.OPTIONS, {})
+    producer_options: Mapping[str, str] = _key(kinds.OPTIONS, {})
     security: SecurityConfig
 
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from streamreasoner.config import kinds as values
+from streamreasoner.config import key_kinds as kinds
 from streamreasoner.config.contradictions import contradictions
 from streamreasoner.config.kafka import KafkaConfig
-from streamreasoner.config.kinds import REQUIRED as _REQUIRED
+from streamreasoner.config.key_kinds import REQUIRED as _REQUIRED
 from streamreasoner.config.messages import InputConfig, OutputConfig
 from streamreasoner.config.process import (
     LogConfig,
@@ -42,7 +42,7 @@ from streamreasoner.system.jvm import CACHE_VARIABLE, REPOSITORY_VARIABLE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from streamreasoner.config.kinds import KeyKind
+    from streamreasoner.config.key_kinds import KeyKind
 
 _PREFIX = "STREAMREASONER_"
 _OTHER_VARIABLES = frozenset({CACHE_VARIABLE, REPOSITORY_VARIABLE})
@@ -140,7 +140,7 @@ def parse(
         if section not in _SECTIONS:
             problems.append(_unknown(f"[{name_}]", section, "section", _SECTIONS))
         elif not isinstance(table, dict):
-            problems.append(f"{name_}: found {values.show(table)}, allowed: a table [{name_}]")
+            problems.append(f"{name_}: found {kinds.show(table)}, allowed: a table [{name_}]")
         else:
             settings[section] |= {key: (f"{name_}.{key}", value) for key, value in table.items()}
     problems += _under_two_names(raw)
@@ -174,7 +174,7 @@ def _app_id(state: StateConfig, output_topic: str) -> str:
     """The application id of a pipeline that does not choose one."""
     try:
         recorded = state.app_id.read_text(encoding="utf-8").strip()
-        return str(values.NAME.read(recorded, state.directory))
+        return str(kinds.NAME.read(recorded, state.directory))
     except FileNotFoundError:
         # A state without a record is of an earlier release.
         if state.tables.exists():
@@ -266,7 +266,7 @@ def _section(
             where, value = settings[name]
             hint = f" ({error})" if str(error) else ""
             problems.append(
-                f"{where}: found {values.show(value, secret=kind.secret)}, "
+                f"{where}: found {kinds.show(value, secret=kind.secret)}, "
                 f"allowed: {kind.allowed}{hint}" + _guess(value, kind.choices)
             )
             complete = False

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamreasoner.config import kinds as values
+from streamreasoner.config import key_kinds as kinds
 from streamreasoner.config.format_names import FormatName
-from streamreasoner.config.kinds import key as _key
+from streamreasoner.config.key_kinds import key as _key
 from streamreasoner.config.rows import MAPPINGS, RowMapping
 
 
@@ -26,11 +26,11 @@ class InputConfig:
         map: The facts of rows, by the name of the mapping.
     """
 
-    format: str = _key(values.FORMAT, "json")
-    formats: Mapping[str, str] = _key(values.FORMATS_OF_TOPICS, {})
-    semantics: str = _key(values.one_of(*values.SEMANTICS), "multiset")
-    semantics_by_topic: Mapping[str, str] = _key(values.SEMANTICS_OF_TOPICS, {})
-    bases: Mapping[str, str] = _key(values.BASES_OF_TOPICS, {})
+    format: str = _key(kinds.FORMAT, "json")
+    formats: Mapping[str, str] = _key(kinds.FORMATS_OF_TOPICS, {})
+    semantics: str = _key(kinds.one_of(*kinds.SEMANTICS), "multiset")
+    semantics_by_topic: Mapping[str, str] = _key(kinds.SEMANTICS_OF_TOPICS, {})
+    bases: Mapping[str, str] = _key(kinds.BASES_OF_TOPICS, {})
     map: Mapping[str, RowMapping] = _key(MAPPINGS, {})
 
     def format_of(self, topic: str) -> str:
@@ -49,11 +49,11 @@ class OutputConfig:
             under a key of its own, and one without a value when it goes.
     """
 
-    include: str = _key(values.one_of("derived", "all"), "derived")
+    include: str = _key(kinds.one_of("derived", "all"), "derived")
     format: str = _key(
-        values.one_of(FormatName.JSON, FormatName.NQUADS, FormatName.RDF_PATCH), FormatName.JSON
+        kinds.one_of(FormatName.JSON, FormatName.NQUADS, FormatName.RDF_PATCH), FormatName.JSON
     )
-    envelope: str = _key(values.one_of("changes", "upsert"), "changes")
+    envelope: str = _key(kinds.one_of("changes", "upsert"), "changes")
 
     @property
     def upsert(self) -> bool:

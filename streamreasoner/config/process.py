@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamreasoner.config import kinds as values
-from streamreasoner.config.kinds import key as _key
+from streamreasoner.config import key_kinds as kinds
+from streamreasoner.config.key_kinds import key as _key
 
 _YEAR = 365 * 86_400_000
 
@@ -25,11 +25,11 @@ class RulesConfig:
             says it.
     """
 
-    program: str | Path = _key(values.PROGRAM)
-    control_topic: str | None = _key(values.TOPIC, None)
-    recursion_limit: int = _key(values.whole(1, 2**31 - 2), 100_000)
-    max_new_terms: int = _key(values.whole(1, 2**31 - 2), 10_000_000)
-    graphs: str | None = _key(values.one_of("default", "union", "each"), None)
+    program: str | Path = _key(kinds.PROGRAM)
+    control_topic: str | None = _key(kinds.TOPIC, None)
+    recursion_limit: int = _key(kinds.whole(1, 2**31 - 2), 100_000)
+    max_new_terms: int = _key(kinds.whole(1, 2**31 - 2), 10_000_000)
+    graphs: str | None = _key(kinds.one_of("default", "union", "each"), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +47,10 @@ class TimeConfig:
             batch is an epoch.
     """
 
-    allowed_lateness: int = _key(values.duration(0, _YEAR), 0)
-    max_ahead: int = _key(values.duration(0, _YEAR), 60_000)
-    idle_advance: int = _key(values.duration(0, _YEAR), 10_000)
-    granularity: int | None = _key(values.duration(1, _YEAR), None)
+    allowed_lateness: int = _key(kinds.duration(0, _YEAR), 0)
+    max_ahead: int = _key(kinds.duration(0, _YEAR), 60_000)
+    idle_advance: int = _key(kinds.duration(0, _YEAR), 10_000)
+    granularity: int | None = _key(kinds.duration(1, _YEAR), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,17 +78,17 @@ class PipelineConfig:
         transaction_timeout: Seconds after which Kafka aborts an open transaction.
     """
 
-    app_id: str = _key(values.NAME, "")
-    backend: str = _key(values.one_of("auto", "columnar", "spark"), "auto")
-    max_state_bytes: int = _key(values.whole(0, 1 << 50), 0)
-    max_offsets_per_trigger: int = _key(values.whole(1, 10_000_000), 200_000)
-    target_batch_time: float = _key(values.seconds(0.1, 3_600), 10.0)
-    max_batch_bytes: int = _key(values.whole(0, 1 << 40), 0)
-    max_message_bytes: int = _key(values.whole(1, 10_000_000), 900_000)
-    max_term_bytes: int = _key(values.whole(1, 10_000_000), 102_400)
-    trigger_interval: float = _key(values.seconds(0, 86_400), 0.0)
-    batch_timeout: float = _key(values.seconds(1, 86_400), 600.0)
-    transaction_timeout: float = _key(values.seconds(1, 900), 60.0)
+    app_id: str = _key(kinds.NAME, "")
+    backend: str = _key(kinds.one_of("auto", "columnar", "spark"), "auto")
+    max_state_bytes: int = _key(kinds.whole(0, 1 << 50), 0)
+    max_offsets_per_trigger: int = _key(kinds.whole(1, 10_000_000), 200_000)
+    target_batch_time: float = _key(kinds.seconds(0.1, 3_600), 10.0)
+    max_batch_bytes: int = _key(kinds.whole(0, 1 << 40), 0)
+    max_message_bytes: int = _key(kinds.whole(1, 10_000_000), 900_000)
+    max_term_bytes: int = _key(kinds.whole(1, 10_000_000), 102_400)
+    trigger_interval: float = _key(kinds.seconds(0, 86_400), 0.0)
+    batch_timeout: float = _key(kinds.seconds(1, 86_400), 600.0)
+    transaction_timeout: float = _key(kinds.seconds(1, 900), 60.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +100,9 @@ class StateConfig:
         checkpoint_directory: Spark's checkpoint; default `<directory>/checkpoint`.
     """
 
-    directory: Path = _key(values.PATH)
+    directory: Path = _key(kinds.PATH)
     checkpoint_directory: Path = _key(
-        values.PATH, lambda section: section["directory"] / "checkpoint"
+        kinds.PATH, lambda section: section["directory"] / "checkpoint"
     )
 
     @property
@@ -149,11 +149,11 @@ class RetentionConfig:
         log_entries: Most commits of past versions that a table retains.
     """
 
-    changes: float = _key(values.seconds(0, 3_200_000_000), 0.0)
-    trace_epochs: int = _key(values.whole(1_000, 1_000_000_000), 1_000)
-    versions: float = _key(values.seconds(0, 32_000_000), 3_600.0)
-    unused_files: int = _key(values.whole(0, 1_000_000), 128)
-    log_entries: int = _key(values.whole(0, 1_000_000), 128)
+    changes: float = _key(kinds.seconds(0, 3_200_000_000), 0.0)
+    trace_epochs: int = _key(kinds.whole(1_000, 1_000_000_000), 1_000)
+    versions: float = _key(kinds.seconds(0, 32_000_000), 3_600.0)
+    unused_files: int = _key(kinds.whole(0, 1_000_000), 128)
+    log_entries: int = _key(kinds.whole(0, 1_000_000), 128)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +165,8 @@ class LogConfig:
         format: `text` for people, `json` for machines.
     """
 
-    level: str = _key(values.one_of("debug", "info", "warning", "error"), "info")
-    format: str = _key(values.one_of("text", "json"), "text")
+    level: str = _key(kinds.one_of("debug", "info", "warning", "error"), "info")
+    format: str = _key(kinds.one_of("text", "json"), "text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,5 +180,5 @@ class SparkConfig:
             `<state.directory>/spark`.
     """
 
-    options: Mapping[str, str] = _key(values.SPARK_OPTIONS, {})
-    state_directory: str | None = _key(values.LOCATION, None)
+    options: Mapping[str, str] = _key(kinds.SPARK_OPTIONS, {})
+    state_directory: str | None = _key(kinds.LOCATION, None)

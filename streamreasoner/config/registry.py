@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from streamreasoner.config import kinds as values
-from streamreasoner.config.kinds import KeyKind, key
+from streamreasoner.config import key_kinds as kinds
+from streamreasoner.config.key_kinds import KeyKind, key
 from streamreasoner.config.secrets import CERTIFICATES, LINE, SECRET, SECRET_FILE, PemFile, Secret
 from streamreasoner.config.security import LOOPBACK, invalid_authorities
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _urls(value: Any, directory: Path) -> str:
-    text: str = values.TEXT.read(value, directory)
+    text: str = kinds.TEXT.read(value, directory)
     addresses = [each.strip() for each in text.split(",")]
     for each in addresses:
         url = urlsplit(each)

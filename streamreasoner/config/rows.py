@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from streamreasoner.config.kinds import KeyKind, inline_table, show
+from streamreasoner.config.key_kinds import KeyKind, inline_table, show
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.term_kind import begins_term, is_blank_node, is_literal
 from streamreasoner.rdf.terms import canonical, to_ntriples
@@ -134,7 +134,7 @@ def argument(text: object) -> Argument:
     if isinstance(text, bool | int | float):
         return Constant(to_ntriples(text))
     if not isinstance(text, str):
-        raise ValueError("it is neither text nor a number")  # noqa: TRY004 - as in config.kinds
+        raise ValueError("it is neither text nor a number")  # noqa: TRY004 - as in config.key_kinds
     if not begins_term(text):
         if not text.strip():
             raise ValueError("a column has a name")

@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from streamreasoner.config.kinds import PATH, TEXT, KeyKind
+from streamreasoner.config.key_kinds import PATH, TEXT, KeyKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

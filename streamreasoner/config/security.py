@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from streamreasoner.config import kinds as values
-from streamreasoner.config.kinds import KeyKind, key
+from streamreasoner.config import key_kinds as kinds
+from streamreasoner.config.key_kinds import KeyKind, key
 from streamreasoner.config.secrets import (
     CERTIFICATES,
     LINE,
@@ -66,7 +66,7 @@ _OF_OTHER_MECHANISMS = ("sasl.mechanism", "sasl.mechanisms", "sasl.jaas.config")
 
 
 def _address(value: Any, directory: Path) -> str:
-    url = urlsplit(text := values.TEXT.read(value, directory))
+    url = urlsplit(text := kinds.TEXT.read(value, directory))
     if url.scheme == "http" and url.hostname not in LOOPBACK:
         raise ValueError("the password would cross the network in the clear")
     if url.scheme not in {"http", "https"} or not url.hostname or url.username is not None:
@@ -97,13 +97,13 @@ class SecurityConfig:
         scope: Scope of the tokens.
     """
 
-    protocol: str = key(values.one_of(*_PROTOCOLS), "PLAINTEXT")
+    protocol: str = key(kinds.one_of(*_PROTOCOLS), "PLAINTEXT")
     ca_file: PemFile | None = key(CERTIFICATES, None)
     certificate_file: PemFile | None = key(CERTIFICATES, None)
     key_file: PemFile | None = key(PRIVATE_KEY, None)
     key_password: Secret | None = key(SECRET, None)
     key_password_file: Secret | None = key(SECRET_FILE, None)
-    mechanism: str | None = key(values.one_of(*MECHANISMS), None)
+    mechanism: str | None = key(kinds.one_of(*MECHANISMS), None)
     username: str | None = key(LINE, None)
     password: Secret | None = key(SECRET, None)
     password_file: Secret | None = key(SECRET_FILE, None)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from streamreasoner.config import kinds as values
-from streamreasoner.config.kinds import KeyKind, key
+from streamreasoner.config import key_kinds as kinds
+from streamreasoner.config.key_kinds import KeyKind, key
 from streamreasoner.config.secrets import LINE, SECRET, SECRET_FILE, Secret
 from streamreasoner.config.security import LOOPBACK
 
@@ -48,17 +48,17 @@ class ServerConfig:
         question_timeout: Seconds that an answer may take.
     """
 
-    host: str = key(values.TEXT, "127.0.0.1")
-    port: int = key(values.whole(0, 65_535), 9464)
+    host: str = key(kinds.TEXT, "127.0.0.1")
+    port: int = key(kinds.whole(0, 65_535), 9464)
     facts: bool = key(SWITCH, default=False)
     user: str | None = key(LINE, None)
     password: Secret | None = key(SECRET, None)
     password_file: Secret | None = key(SECRET_FILE, None)
-    certificate_file: Path | None = key(values.PATH, None)
-    key_file: Path | None = key(values.PATH, None)
+    certificate_file: Path | None = key(kinds.PATH, None)
+    key_file: Path | None = key(kinds.PATH, None)
     anonymous: bool = key(SWITCH, default=False)
-    max_memory: int = key(values.whole(0, 1 << 50), 0)
-    question_timeout: float = key(values.seconds(0.1, 3_600), 30.0)
+    max_memory: int = key(kinds.whole(0, 1 << 50), 0)
+    question_timeout: float = key(kinds.seconds(0.1, 3_600), 30.0)
 
     @property
     def secret(self) -> Secret | None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.config import kinds
-from streamreasoner.config.kinds import one_of, seconds, show, whole
+from streamreasoner.config import key_kinds as kinds
+from streamreasoner.config.key_kinds import one_of, seconds, show, whole
 
 HERE = Path("/etc/reasoner")
 KINDS = {

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.config.kinds import KEY_BASE
+from streamreasoner.config.key_kinds import KEY_BASE
 from streamreasoner.io.formats.records.record import NO_SCHEMAS
 from streamreasoner.rdf.iris import is_absolute
 
