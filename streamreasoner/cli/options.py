@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.config.format_names import FormatName
+from streamreasoner.format_names import FormatName
 from streamreasoner.rdf.graph_mode import GraphMode
 
 if TYPE_CHECKING:

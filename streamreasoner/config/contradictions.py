@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from streamreasoner import durations
 from streamreasoner.config import registry, security, server
-from streamreasoner.config.format_names import REGISTRY_FORMATS, ROW_FORMATS, TABLE_FORMATS
 from streamreasoner.config.kafka import KafkaConfig, topic_keys
 from streamreasoner.config.registry import URLS
+from streamreasoner.format_names import REGISTRY_FORMATS, ROW_FORMATS, TABLE_FORMATS
 
 if TYPE_CHECKING:
     from streamreasoner.config.messages import InputConfig

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from streamreasoner import durations
-from streamreasoner.config.format_names import FORMATS
+from streamreasoner.format_names import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamreasoner.config import key_kinds as kinds
-from streamreasoner.config.format_names import FormatName
 from streamreasoner.config.key_kinds import key as _key
 from streamreasoner.config.rows import MAPPINGS, RowMapping
+from streamreasoner.format_names import FormatName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

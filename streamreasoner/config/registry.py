@@ -40,7 +40,7 @@ class RegistryConfig:
 
     Attributes:
         url: Its address, or those of several servers of it, comma-separated; needed by the formats
-            of `config.format_names.REGISTRY_FORMATS`.
+            of `format_names.REGISTRY_FORMATS`.
         username: User.
         password: Password; from the environment only.
         password_file: File with the password.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.config.format_names import REGISTRY_FORMATS
+from streamreasoner.format_names import REGISTRY_FORMATS
 from streamreasoner.io.formats.records.record import NO_SCHEMAS
 from streamreasoner.io.formats.schemas.connect import connect
 from streamreasoner.io.kafka.topic_checks import admin_client, check_topics

@@ -17,8 +17,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from streamreasoner.config import load
-from streamreasoner.config.format_names import REGISTRY_FORMATS
 from streamreasoner.counts import counted
+from streamreasoner.format_names import REGISTRY_FORMATS
 from streamreasoner.io.formats.schemas.connect import connect
 from streamreasoner.server.listening import listen
 from streamreasoner.state.lock import holder

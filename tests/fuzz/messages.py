@@ -16,7 +16,7 @@ import pyarrow as pa
 from fuzz.target import ACCEPTED
 from unit.io.test_message_formats import APPENDED, ARITIES, BAD, GOOD, OPTIONS
 
-from streamreasoner.config.format_names import WRITTEN
+from streamreasoner.format_names import WRITTEN
 from streamreasoner.io.codec.decode import NO_LIMITS, Codec
 from streamreasoner.io.codec.encode import encode_updates
 from streamreasoner.io.formats.reading import timestamps

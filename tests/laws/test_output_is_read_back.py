@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.partitioner.default import murmur2
 
-from streamreasoner.config.format_names import WRITTEN
 from streamreasoner.errors import TermError
+from streamreasoner.format_names import WRITTEN
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.codec.encode import ANY_PARTITION, ChangeEncoder
 from streamreasoner.io.codec.partitions import partitions_of

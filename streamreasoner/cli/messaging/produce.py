@@ -75,7 +75,7 @@ def produce(
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from streamreasoner.config import load
-    from streamreasoner.config.format_names import JSON_ROW_FORMATS
+    from streamreasoner.format_names import JSON_ROW_FORMATS
     from streamreasoner.io.codec.from_files import Sending, messages_of, under_key
     from streamreasoner.io.formats.registry import of_name
     from streamreasoner.io.kafka.topics import produce as send

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamreasoner.cli.options import BaseIri, HeaderLine, ReadAs, reading
-from streamreasoner.config.format_names import FormatName
 from streamreasoner.counts import counted
+from streamreasoner.format_names import FormatName
 
 if TYPE_CHECKING:
     from streamreasoner.api.reasoner import Reasoner

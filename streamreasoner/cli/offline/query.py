@@ -18,8 +18,8 @@ from streamreasoner.cli.options import (
     StateDirectory,
     reading,
 )
-from streamreasoner.config.format_names import FormatName
 from streamreasoner.errors import DataError
+from streamreasoner.format_names import FormatName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,7 +24,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from streamreasoner.config.format_names import FORMATS, FormatName
+from streamreasoner.format_names import FORMATS, FormatName
 from streamreasoner.io.formats.reading.compression import SUFFIXES
 from streamreasoner.io.formats.reading.format import Format
 
@@ -122,7 +122,7 @@ def graph_syntax(format_: Format) -> RdfFormat | None:
 
 
 def message_writer(format_: Format) -> Writer:
-    """How a format of `config.format_names.WRITTEN` writes messages."""
+    """How a format of `format_names.WRITTEN` writes messages."""
     return cast("Writer", import_module(format_.module).WRITER)
 
 

@@ -13,8 +13,8 @@ from xml.parsers import expat
 
 from pyoxigraph import RdfFormat, parse, serialize
 
-from streamreasoner.config.format_names import FormatName
 from streamreasoner.errors import QueryError
+from streamreasoner.format_names import FormatName
 from streamreasoner.query.sparql.answers import Solutions, Triples, Truth
 from streamreasoner.query.sparql.solutions_text import WRITERS, in_xml
 from streamreasoner.rdf.term_kind import is_blank_node

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from streamreasoner.cli.options import Read, Written
-from streamreasoner.config.format_names import FORMATS, ROW_FORMATS, WRITTEN
 from streamreasoner.errors import DataError
+from streamreasoner.format_names import FORMATS, ROW_FORMATS, WRITTEN
 from streamreasoner.io.codec.from_files import Sending, messages_of, under_key
 from streamreasoner.io.formats.registry import JSON_LINES, NQUADS, NTRIPLES, RDF_PATCH
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streamreasoner.config.format_names import FORMATS
+from streamreasoner.format_names import FORMATS
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats import registry
 from streamreasoner.io.formats.reading.format import Format, UpdateRows

@@ -18,8 +18,8 @@ from streamreasoner.io.formats.rows.tables import unmapped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from streamreasoner.config.format_names import FormatName
     from streamreasoner.config.rows import RowMapping
+    from streamreasoner.format_names import FormatName
     from streamreasoner.io.formats.reading.format import UpdateRows
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.rejected import Rejections

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from streamreasoner.config.format_names import FormatName
+from streamreasoner.format_names import FormatName
 from streamreasoner.io.formats.reading.json.objects import read_object
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.io.formats.rows.changes import Change, Source, facts_of_changes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.config.format_names import FormatName
+from streamreasoner.format_names import FormatName
 from streamreasoner.io.formats.rows.changes import Change, Source, facts_of_changes
 from streamreasoner.io.formats.rows.records import record_reader, reject_other_frames
 

@@ -14,10 +14,10 @@ from urllib.parse import urlencode
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.config.format_names import FormatName
 from streamreasoner.explain.fact import prefixes
 from streamreasoner.explain.render.prefixed import ExplanationPrinter
 from streamreasoner.facts import Fact, FactPattern, decode_rows
+from streamreasoner.format_names import FormatName
 from streamreasoner.io.codec.from_files import check_said
 from streamreasoner.io.formats.csv import NO_ARGUMENTS
 from streamreasoner.io.formats.registry import message_writer, of_name

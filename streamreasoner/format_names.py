@@ -1,4 +1,4 @@
-"""The formats, by the names that configuration, command line and server share.
+"""The formats, by the names that configuration, command line and server share; imports nothing.
 
 Invariant: no other module spells such a name. What reads and writes a format is in
 `io.formats.registry`.
