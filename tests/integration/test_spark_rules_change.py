@@ -10,7 +10,7 @@ from thorough import THOROUGH
 
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.queries import spark_rows
-from streamreasoner.backends.spark.tables import arranged
+from streamreasoner.backends.spark.tables import writing
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.engine.session import Store
 from streamreasoner.errors import RecursionLimitError, StateError
@@ -102,7 +102,7 @@ def test_the_state_is_that_of_the_rules_there_are(started):
             assert_from_scratch(driver, checked, sent)
             assert state(driver) == state(other)
         # Only the write of a program change turns this check of Delta off.
-        assert started[0].conf.get(arranged.ONLY_REPLACED, "true") == "true"
+        assert started[0].conf.get(writing.ONLY_REPLACED, "true") == "true"
 
 
 @pytest.mark.skipif(not THOROUGH, reason="takes minutes; part of `make test-thorough`")

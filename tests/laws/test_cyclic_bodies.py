@@ -10,7 +10,8 @@ from oracle import evaluate, total
 from strategies import numbers, programs_of
 from thorough import THOROUGH
 
-from streamreasoner.backends.columnar import backend, intersections, parallel
+from streamreasoner.backends.columnar import backend, parallel
+from streamreasoner.backends.columnar.compiler import intersections
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.program.checked import check_text
 

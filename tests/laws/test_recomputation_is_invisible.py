@@ -19,7 +19,7 @@ from thorough import THOROUGH
 
 from streamreasoner.backends.columnar import backend, parallel
 from streamreasoner.backends.columnar.backend import ColumnarBackend
-from streamreasoner.backends.columnar.compiler import ProgramTables
+from streamreasoner.backends.columnar.compiler.tables import ProgramTables
 from streamreasoner.backends.columnar.kernels.epoch import recompute
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine import cost_model, recomputation

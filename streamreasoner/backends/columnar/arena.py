@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.backends.columnar.callbacks import Builtins
-    from streamreasoner.backends.columnar.compiler import ProgramTables
+    from streamreasoner.backends.columnar.compiler.tables import ProgramTables
 
 _ID_LIMIT = (1 << 31) - 1  # facts, entries and nodes are int32
 UNIT_BYTES = 8

@@ -10,40 +10,39 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar.arena import LARGE_EPOCH, Arena, is_limited_by_addresses
+from streamreasoner.backends.columnar import migration, reading
+from streamreasoner.backends.columnar.arena import LARGE_EPOCH, Arena
 from streamreasoner.backends.columnar.callbacks import Builtins, weakly
 from streamreasoner.backends.columnar.changes import Reader
-from streamreasoner.backends.columnar.compiler import Numbering, compile_program
-from streamreasoner.backends.columnar.intersections import postpone
+from streamreasoner.backends.columnar.compiler.intersections import postpone
+from streamreasoner.backends.columnar.compiler.numbering import Numbering
+from streamreasoner.backends.columnar.compiler.program import compile_program
 from streamreasoner.backends.columnar.kernels.epoch import journal, recompute, relocate
 from streamreasoner.backends.columnar.kernels.joining import derive
 from streamreasoner.backends.columnar.kernels.loading import log, targets
 from streamreasoner.backends.columnar.kernels.records import (
-    fact_record,
     layout,
     pending,
-    select,
-    slots,
 )
 from streamreasoner.backends.columnar.kernels.settling import reduce, settle
 from streamreasoner.backends.columnar.parallel import LARGE, Threads
 from streamreasoner.backends.columnar.placement import place_together, walked_arguments
-from streamreasoner.backends.columnar.results import result
+from streamreasoner.backends.columnar.reading import cells_of, relation_of
+from streamreasoner.backends.columnar.results import group_result
+from streamreasoner.backends.columnar.status import check
 from streamreasoner.engine.ports import (
     LAST_ITERATION,
     UNLIMITED,
-    BudgetSpentError,
     Effort,
     EpochChanges,
     Selection,
     Statistics,
     Work,
 )
-from streamreasoner.engine.updates import TraceRows, Updates, check_arity
-from streamreasoner.errors import EnvironmentSetupError, MultiplicityOverflowError
-from streamreasoner.plan.algebra import Arrangement, Extend, Select
-from streamreasoner.system.capacity import Capacity, full
-from streamreasoner.values.sums import concatenated
+from streamreasoner.engine.updates import TraceRows, Updates
+from streamreasoner.errors import EnvironmentSetupError
+from streamreasoner.plan.algebra import Extend, Select
+from streamreasoner.system.capacity import Capacity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -87,10 +86,10 @@ class ColumnarBackend:
 
     def add(self, updates: Updates) -> None:
         """Add multiplicities to facts, mostly asserted ones, in the stratum each belongs to."""
-        relation, arity = self._relation(updates.predicate, updates.args)
+        relation, arity = relation_of(self._numbering, updates.predicate, updates.args)
         walked = self._walked.get(updates.predicate)
         args, counts = place_together(walked, updates.args, updates.multiplicity)
-        cells = np.ascontiguousarray(args, dtype=np.int32).reshape(-1)
+        cells = cells_of(args)
         if updates.iteration:
             at = np.full(len(counts), updates.iteration, np.int32)
             self._check(pending.add_later(self._table, relation, arity, cells, at, counts))
@@ -111,7 +110,8 @@ class ColumnarBackend:
     def evaluate(self, rules: Sequence[FullEvaluation]) -> None:
         """Add or subtract what rules of the change derive from all facts."""
         if rules:
-            starts, items = self._drivers(rules)
+            plans = self._state.tables.drivers
+            starts, items = migration.drivers(rules, plans, self._moved.sizes)
             self._check(relocate.evaluate_in_full(self._table, self._values.table, starts, items))
 
     def retract(self, reduction: Reduction) -> None:
@@ -122,9 +122,8 @@ class ColumnarBackend:
     def resettle(self, lattices: Sequence[Lattice]) -> None:
         """Touch what the change has changed, and the facts of lattices that one program lacks."""
         if lattices:
-            relocate.journal_converted(self._table, self._effects)
-            converting = (self._effects == relocate.CONVERTED).any()
-            self._state.scalars[layout.CONVERTING] = int(converting)
+            relocate.journal_converted(self._table, self._moved.effects)
+            self._state.scalars[layout.CONVERTING] = int(self._moved.converts)
         relocate.touch_changed(self._table)
 
     def effort(self) -> Effort | None:
@@ -162,8 +161,8 @@ class ColumnarBackend:
         self._former, self._compared = former, False
         self._work_on(state)
         for rows in barriers:
-            relation, arity = self._relation(rows.predicate, rows.args)
-            cells = rows.args.reshape(-1)
+            relation, arity = relation_of(self._numbering, rows.predicate, rows.args)
+            cells = cells_of(rows.args)
             at, counts = rows.iteration, rows.multiplicity
             self._check(pending.add_later(self._table, relation, arity, cells, at, counts))
         return True
@@ -295,52 +294,17 @@ class ColumnarBackend:
     def _undo(self, change: ProgramChange) -> None:
         """Return to the former program, after multiplicities have been restored."""
         self._migrate(change.before)
-        relocate.journal_converted(self._table, self._effects)
+        relocate.journal_converted(self._table, self._moved.effects)
         self._check(journal.resettle(self._table, self._values.table))
         for reduction in change.reductions:
             row = self._state.tables.reductions[reduction]
             self._check(reduce.rebuild_groups(self._table, self._values.table, row))
 
     def _migrate(self, plan: ProgramPlan, change: ProgramChange | None = None) -> None:
-        """Migrate the state to a program; finds the facts of each class and the effects on it."""
+        """Move the state to a program."""
         tables = compile_program(plan, self._numbering, self._dictionary.intern, change)
-        old_table, old_arrays = self._state.table.copy(), self._state.arrays()
-        new_table, new_scalars = self._state.preview(tables)
-        units = relocate.detach(self._table, new_table)
-        if self._state.scalars[layout.TOP] + units > self._state.scalars[layout.CAPACITY]:
-            self._check(relocate.attach(self._table))
-            self._check(layout.FULL)
-        self._state.install(tables)
-        classes = len(tables.columns[layout.CLASSES]) // layout.CLASS_WIDTH
-        sizes, effects = np.zeros(classes, np.int64), np.zeros(classes, np.int32)
-        relocate.relocate(self._table, old_table, sizes, effects)
-        self._check(relocate.attach(self._table))
-        if (effects == relocate.RELINKED).any():
-            values = self._values
-            values.extend()
-            self._check(relocate.restore_winners(self._table, values.table, effects))
-        del old_arrays, new_scalars  # kept alive until here: the tables hold their addresses
-        self._sizes, self._effects = sizes, effects
+        self._moved = migration.migrate(self._state, tables, self._values, self._check)
         self._use(plan)
-
-    def _drivers(
-        self, rules: Iterable[FullEvaluation]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """By class, the plans that evaluate rules in full, each driven by its rarest atom.
-
-        Returns:
-            Offset of each class in the items, and the items, for `relocate.evaluate_in_full`.
-        """
-        sizes, drivers = self._sizes, self._state.tables.drivers
-        by_class: list[list[tuple[int, int, int, int]]] = [[] for _ in sizes]
-        for rule in rules:
-            plan, classes = min(drivers[rule], key=lambda item: sum(sizes[c] for c in item[1]))
-            field = layout.CLASS_STRATUM if rule.sign > 0 else layout.CLASS_OLD_STRATUM
-            for number in classes:
-                by_class[number].append((plan, rule.sign, rule.stratum, field))
-        starts = np.cumsum([0, *map(len, by_class)]).astype(np.int32)
-        items = [item for items in by_class for item in items] or [(0, 0, 0, 0)]
-        return starts, np.array(items, np.int32)
 
     def _use(self, plan: ProgramPlan) -> None:
         self._reader = Reader(self._numbering)
@@ -351,11 +315,11 @@ class ColumnarBackend:
     def restore(self, rows: Iterable[TraceRows]) -> None:
         """Load the trace of an earlier run into an empty state."""
         for batch in rows:
-            relation, arity = self._relation(batch.predicate, batch.args)
+            relation, arity = relation_of(self._numbering, batch.predicate, batch.args)
             args, iterations, counts = place_together(
                 self._walked.get(batch.predicate), batch.args, batch.iteration, batch.multiplicity
             )
-            cells = np.ascontiguousarray(args, dtype=np.int32).reshape(-1)
+            cells = cells_of(args)
             self._check(pending.add_trace(self._table, relation, arity, cells, iterations, counts))
         self._extend_values()
         self._check(journal.finish_restore(self._table, self._values.table))
@@ -364,60 +328,25 @@ class ColumnarBackend:
 
     def trace(self, predicate: str) -> TraceRows:
         """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
-        relation = self._numbering.relations[predicate]
-        _, trace_rows = select.count(self._table, relation)
-        rows = _trace_rows(predicate, trace_rows, self._numbering.arities[predicate])
-        select.read_trace(self._table, relation, rows.args, rows.iteration, rows.multiplicity)
-        return rows
+        return reading.trace(self._table, self._numbering, predicate)
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
-        relation = self._numbering.relations[predicate]
-        present, _ = select.count(self._table, relation)
-        args = _args(present, self._numbering.arities[predicate])
-        select.read_facts(self._table, relation, args)
-        return args
+        return reading.facts(self._table, self._numbering, predicate)
 
     def asserted(self, predicate: str, args: NDArray[np.int32]) -> NDArray[np.int64]:
         """Multiplicities at iteration 0 of facts, int64 of shape (n,)."""
-        relation, _ = self._relation(predicate, args)
-        multiplicities = np.empty(len(args), np.int64)
-        cells = np.ascontiguousarray(args, dtype=np.int32).reshape(-1)
-        select.read_asserted(self._table, relation, cells, multiplicities)
-        return multiplicities
+        return reading.asserted(self._table, self._numbering, predicate, args)
 
     def members(self, predicate: str, keys: NDArray[np.int32]) -> NDArray[np.int32]:
         """The present facts that begin with one of these ids, int32 of shape (n, arity)."""
-        arrangement = self._numbering.groupings[Arrangement(predicate, (), (0,))]
-        cells = np.ascontiguousarray(keys, np.int32)
-        none = np.empty(0, np.int32)
-        records = np.empty(select.members(self._table, arrangement, cells, none), np.int32)
-        select.members(self._table, arrangement, cells, records)
-        args = _args(len(records), self._numbering.arities[predicate])
-        select.read_args(self._table, records, args)
-        return args
+        return reading.members(self._table, self._numbering, predicate, keys)
 
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:
         """The facts of a predicate with these ids at these positions, as of an iteration."""
-        relation = self._numbering.relations[predicate]
-        arity = self._numbering.arities[predicate]
-        positions = np.array(sorted(bound), np.int32)
-        ids = np.array([bound[position] for position in sorted(bound)], np.int32)
-        if len(bound) == arity:
-            record = fact_record.find(self._table, relation, ids, 0)
-            records = np.array([record] if record else [], np.int32)
-        else:
-            none = np.empty(0, np.int32)
-            count = select.select(self._table, relation, positions, ids, none)
-            records = np.empty(count, np.int32)
-            select.select(self._table, relation, positions, ids, records)
-        args = _args(len(records), arity)
-        times = np.empty((len(records), 3), np.int32)
-        sums = np.empty((len(records), 2), np.int64)
-        select.describe(self._table, records, iteration, args, times, sums)
-        return Selection(args, *times.T, *sums.T)
+        return reading.selection(self._table, self._numbering, predicate, bound, iteration)
 
     def statistics(self) -> Statistics:
         """Size of the state."""
@@ -448,65 +377,15 @@ class ColumnarBackend:
 
     def _result(self, group: int) -> str | None:
         """The result term of a reduction group, for kernels that cannot compute it."""
-        units = self._state.units
-        grouping = layout.ARRANGEMENT_WIDTH * (int(units[group]) & slots.LOW)
-        arrangements = self._state.column(layout.ARRANGEMENTS)
-        row = int(arrangements[grouping + layout.ARRANGEMENT_REDUCTION]) - 1
-        reductions = self._state.column(layout.REDUCTIONS)[row * layout.REDUCTION_WIDTH :]
-        keys = int(reductions[layout.REDUCTION_KEYS])
-        function = int(reductions[layout.REDUCTION_FUNCTION])
-        if function == layout.FUNCTION_CONCATENATION:
-            return concatenated(self._members_of(row, group), self._state.tables.separators[row])
-        return result(units, group + (layout.GROUP_KEY + keys + 1) // 2, function)
-
-    def _members_of(self, reduction: int, group: int) -> list[tuple[str, int]]:
-        """The terms of a reduction's group, each with its multiplicity."""
-        at = reduction * layout.REDUCTION_WIDTH
-        no_ids, no_times = np.empty(0, np.int32), np.empty(0, np.int64)
-        count = reduce.read_members(self._table, at, group, no_ids, no_times)
-        ids, times = np.empty(count, np.int32), np.empty(count, np.int64)
-        reduce.read_members(self._table, at, group, ids, times)
-        terms = map(self._dictionary.term, ids.tolist())
-        return list(zip(terms, times.tolist(), strict=True))
+        return group_result(self._state, self._dictionary, group)
 
     def _check(self, status: int) -> None:
-        match status:
-            case layout.OK:
-                return
-            case layout.OVERFLOW:
-                raise MultiplicityOverflowError
-            case layout.FULL:
-                records = self._state.fill
-                raise full(
-                    "The state is full: the records of its facts use",
-                    records,
-                    by_addresses=is_limited_by_addresses(records),
-                )
-            case layout.SPENT:
-                raise BudgetSpentError
-            case layout.FAILED:
-                raise self._builtins.failure()
-            case _:
-                raise AssertionError(f"Unknown kernel status {status}.")
-
-    def _relation(self, predicate: str, args: NDArray[np.int32]) -> tuple[int, int]:
-        arity = check_arity(predicate, args, self._numbering.arities)
-        return self._numbering.relations[predicate], arity
+        check(status, self._state, self._builtins)
 
 
 LOGGED = 1 << 12
 """Facts of a load from which heads of its lattices are logged."""
 _ROOM = 4  # a state that is evaluated anew may have at most this part of the memory
-
-
-def _args(rows: int, arity: int) -> NDArray[np.int32]:
-    return np.empty((rows, arity), np.int32)
-
-
-def _trace_rows(predicate: str, rows: int, arity: int) -> TraceRows:
-    return TraceRows(
-        predicate, _args(rows, arity), np.empty(rows, np.int32), np.empty(rows, np.int64)
-    )
 
 
 def _needs_values(plan: ProgramPlan) -> bool:

@@ -15,7 +15,7 @@ from streamreasoner.engine.ports import NO_CHANGES, EpochChanges
 from streamreasoner.engine.updates import Changes, TraceRows
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.compiler import Numbering
+    from streamreasoner.backends.columnar.compiler.numbering import Numbering
     from streamreasoner.backends.columnar.kernels.records import layout
 
 

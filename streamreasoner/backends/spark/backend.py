@@ -34,8 +34,8 @@ from streamreasoner.backends.spark.queries.columns import (
 )
 from streamreasoner.backends.spark.queries.encoded_program import EncodedProgram
 from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
-from streamreasoner.backends.spark.tables.arranged import primary
 from streamreasoner.backends.spark.tables.committed import CommittedState
+from streamreasoner.backends.spark.tables.places import primary
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import LAST_ITERATION, NO_WORK, Statistics
 from streamreasoner.engine.updates import Updates, check_arity

@@ -17,8 +17,9 @@ import pytest
 
 import streamreasoner
 from streamreasoner import Reasoner, Update
-from streamreasoner.backends.columnar import backend, intersections, parallel
+from streamreasoner.backends.columnar import backend, parallel
 from streamreasoner.backends.columnar.backend import ColumnarBackend
+from streamreasoner.backends.columnar.compiler import intersections
 from streamreasoner.backends.columnar.kernels.joining import derive
 from streamreasoner.backends.store import columnar
 from streamreasoner.engine import cost_model, recomputation

@@ -9,7 +9,8 @@ from driver import Driver
 from hypothesis import given, settings
 from strategies import scenarios
 
-from streamreasoner.backends.columnar.compiler import Numbering, compile_program
+from streamreasoner.backends.columnar.compiler.numbering import Numbering
+from streamreasoner.backends.columnar.compiler.program import compile_program
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.lang import limits
 from streamreasoner.plan.lower.lowering import lower

@@ -23,7 +23,7 @@ from streamreasoner.backends.spark.queries.columns import (
     argument,
 )
 from streamreasoner.backends.spark.queries.spark_rows import DifferenceLog
-from streamreasoner.backends.spark.tables.arranged import primary
+from streamreasoner.backends.spark.tables.places import primary
 from streamreasoner.engine.ports import LAST_ITERATION
 from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.plan.algebra import Age

@@ -30,7 +30,7 @@ from streamreasoner.backends.spark.queries.columns import (
     schema,
 )
 from streamreasoner.backends.spark.queries.patterns import encode, match_table, matches, places
-from streamreasoner.backends.spark.tables.arranged import primary
+from streamreasoner.backends.spark.tables.places import primary
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.plan.operands import COPY, Column, Comparison, Test, Value
 from streamreasoner.values import builtins

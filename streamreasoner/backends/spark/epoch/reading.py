@@ -20,7 +20,7 @@ from streamreasoner.backends.spark.queries.columns import (
     argument,
     arguments,
 )
-from streamreasoner.backends.spark.tables.arranged import primary
+from streamreasoner.backends.spark.tables.places import primary
 from streamreasoner.engine.ports import Selection
 
 if TYPE_CHECKING:

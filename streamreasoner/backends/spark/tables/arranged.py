@@ -2,19 +2,16 @@
 
 Every arrangement is a partition: the facts with its constants, in buckets by its key and sorted by
 it within a file, so that a probe with few keys reads few pages of few files. Rows are differences:
-their sums by fact and iteration are the multiplicities and transitions. A bucket is a weighted sum
-of ids, which are dense, so driver and executors need not share a hash function.
+their sums by fact and iteration are the multiplicities and transitions.
 
 A new program may need other arrangements. Until its first commit, a missing arrangement is read
 from one that has all its facts. That commit adds the missing ones and removes those no longer
-needed, atomically with the epoch. Where a fact is stored and where it is looked for must be one
-decision, so writing and reading are one module.
+needed, atomically with the epoch.
 """
 
 from __future__ import annotations
 
 import hashlib
-from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -43,22 +40,21 @@ from streamreasoner.backends.spark.queries.sql import condition, quoted
 from streamreasoner.backends.spark.tables import table_files
 from streamreasoner.backends.spark.tables.bucket_files import UNSPLIT, DataFiles
 from streamreasoner.backends.spark.tables.delta_table import DeltaTable
+from streamreasoner.backends.spark.tables.places import Places
+from streamreasoner.backends.spark.tables.writing import save, sorted_writer
 from streamreasoner.errors import StateError
-from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.state.record import read_spark_note, write_spark_note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+    from pyspark.sql import DataFrame, DataFrameWriter
 
     from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
-    from streamreasoner.backends.spark.queries.sql import Constants
+    from streamreasoner.plan.algebra import Arrangement
 
-_WEIGHT = 31
 _APPLICATION = "streamreasoner"
-_ORDER = "order"
 MANY = 16
 """Files of a bucket that trigger a merge."""
 _MERGED = 32  # buckets merged at once; more if there are many files
@@ -67,26 +63,6 @@ MOST_UNSPLIT = 1_000_000
 """Most rows of small epochs that are merged into one file for all buckets."""
 FEW_FILES = 100
 """Files that a probe names itself; Delta finds larger numbers of files."""
-_LAYOUT = {
-    # Small pages without a dictionary, which would be as large as all of them.
-    "parquet.page.row.count.limit": "2000",
-    "parquet.writer.version": "v2",
-    "parquet.enable.dictionary": "false",
-}
-"""Settings for writing, which Delta takes only from the session."""
-
-_PROPERTIES = {
-    # The log is read at every commit, so keep few statistics per file and a short past.
-    "delta.dataSkippingStatsColumns": EPOCH,
-    "delta.logRetentionDuration": "interval 1 hour",
-}
-"""Properties of the table, set at its creation."""
-ONLY_REPLACED = "spark.databricks.delta.replaceWhere.constraintCheck.enabled"
-
-
-def primary(predicate: str, arity: int) -> Arrangement:
-    """The arrangement with every fact of a predicate."""
-    return Arrangement(predicate, (), (0,) if arity > 0 else ())
 
 
 class ArrangedTable:
@@ -109,8 +85,7 @@ class ArrangedTable:
         self._runner = runner
         self._spark = spark = runner.spark
         self._table = DeltaTable(spark, path)
-        self._buckets = buckets
-        self._intern = intern
+        self._places = Places(intern, buckets)
         self._frame: DataFrame | None = None
         self._before = 0
         # Arrangements, columns and meaning of the table; and the meaning of an epoch that it has
@@ -133,8 +108,8 @@ class ArrangedTable:
         """
         self._width = width
         self._arrangements = tuple(arrangements)
-        names = sorted(map(self._name, arrangements))
-        text = f"{width} {self._buckets} {UNSPLIT} {names} {meaning}"
+        names = sorted(map(self._places.name, arrangements))
+        text = f"{width} {self._places.buckets} {UNSPLIT} {names} {meaning}"
         self._meaning = hashlib.sha256(text.encode()).hexdigest()
 
     @property
@@ -146,7 +121,7 @@ class ArrangedTable:
         """The number of rows of an arrangement, None if the table does not have it."""
         if arrangement not in self._present:
             return None
-        return self._files.count(self._name(arrangement))
+        return self._files.count(self._places.name(arrangement))
 
     def read(
         self, arrangement: Arrangement, keys: pa.Table | None, names: Mapping[int, str]
@@ -169,7 +144,7 @@ class ArrangedTable:
             keys = None
         buckets = None
         if keys is not None and source == arrangement:
-            buckets = self._buckets_of(arrangement, keys)
+            buckets = self._places.of_keys(arrangement, keys)
         if (table := self._local(arrangement, source, buckets)) is not None:
             found = self._runner.from_table(table)
             if keys is None or found.empty:
@@ -179,18 +154,13 @@ class ArrangedTable:
             )
         if keys is not None and buckets is not None:
             return self._probe(self._frame, arrangement, keys, buckets)
-        rows = self._frame.filter(f"{ARRANGEMENT} = {quoted(self._name(source))}")
+        rows = self._frame.filter(f"{ARRANGEMENT} = {quoted(self._places.name(source))}")
         rows = self._rows(arrangement, rows)
         if source != arrangement:
-            rows = rows.filter(condition(arrangement.predicate, self._constants(arrangement)))
+            rows = rows.filter(
+                condition(arrangement.predicate, self._places.constants(arrangement))
+            )
         return self._with_keys(rows, keys) if keys is not None else self._runner.from_frame(rows)
-
-    def _buckets_of(self, arrangement: Arrangement, keys: pa.Table) -> NDArray[np.int64]:
-        """The buckets of an arrangement that rows with these keys are in."""
-        buckets = np.zeros(keys.num_rows, np.int64)
-        for position in arrangement.key:
-            buckets = buckets * _WEIGHT + keys[argument(position)].to_numpy()
-        return np.unique(buckets % self._buckets)
 
     def _local(
         self, arrangement: Arrangement, source: Arrangement, buckets: NDArray[np.int64] | None
@@ -201,8 +171,8 @@ class ArrangedTable:
         """
         if not files.readable_here(self._spark, self._table.path):
             return None
-        wanted = range(self._buckets) if buckets is None else buckets.tolist()
-        found = self._files.of(self._name(source), wanted)
+        wanted = range(self._places.buckets) if buckets is None else buckets.tolist()
+        found = self._files.of(self._places.name(source), wanted)
         if sum(file.rows for file in found) > self._runner.most_rows:
             return None
         form = schema((*arguments(self._width), ITERATION, MULTIPLICITY, TRANSITION))
@@ -211,13 +181,13 @@ class ArrangedTable:
         table = table.add_column(0, PREDICATE, name)
         if source == arrangement:
             return table
-        return members(table, arrangement.predicate, self._constants(arrangement))
+        return members(table, arrangement.predicate, self._places.constants(arrangement))
 
     def _probe(
         self, rows: DataFrame, arrangement: Arrangement, keys: pa.Table, buckets: NDArray[np.int64]
     ) -> SparkRows | None:
         """The rows with these keys in an arrangement of the table, None if there are none."""
-        name = self._name(arrangement)
+        name = self._places.name(arrangement)
         paths = [file.path for file in self._files.of(name, buckets.tolist())]
         if not paths:
             return None
@@ -301,45 +271,24 @@ class ArrangedTable:
             .option("txnVersion", epoch)
         )
         obsolete = [old for old in self._present if self._wider or old not in self._arrangements]
-        settings = _LAYOUT
         if obsolete:
             # One commit removes the obsolete partitions and appends to the others.
-            settings = {**_LAYOUT, ONLY_REPLACED: "false"}
-            names = ", ".join(quoted(self._name(arrangement)) for arrangement in obsolete)
+            names = ", ".join(quoted(self._places.name(arrangement)) for arrangement in obsolete)
             writer = writer.mode("overwrite").option("replaceWhere", f"{ARRANGEMENT} IN ({names})")
-        with _set(self._spark, settings):
-            writer.save(self._table.path)
+        save(self._spark, writer, self._table.path, elsewhere=bool(obsolete))
         self._removed = self._files.follow()
         self._ahead.pop(epoch, None)
         self._read(epoch + 1)
 
     def _writer(self, rows: DataFrame, epoch: int) -> DataFrameWriter:
-        """A writer of placed rows, sorted by key within a bucket, one file per bucket if few.
-
-        One bucket, such as that of a frequent class, may have most of the rows. If Spark plans for
-        many rows, several tasks write such a bucket.
-        """
-        keys = " ".join(
-            f"WHEN {quoted(self._name(arrangement))} THEN {argument(arrangement.key[0])}"
-            for arrangement in self._arrangements
-            if arrangement.key
-        )
-        order = F.expr(f"CASE {ARRANGEMENT} {keys} ELSE 0 END" if keys else "0")
-        ordered = rows.withColumn(_ORDER, order)
-        shuffled = (
-            ordered.hint("rebalance", F.col(ARRANGEMENT), F.col(BUCKET))
-            if self._runner.many
-            else ordered.repartition(ARRANGEMENT, BUCKET)
-        )
-        return (
-            shuffled.sortWithinPartitions(
-                ARRANGEMENT, BUCKET, _ORDER, *arguments(self._width), ITERATION
-            )
-            .drop(_ORDER)
-            .write.format("delta")
-            .partitionBy(ARRANGEMENT, BUCKET)
-            .option("userMetadata", write_spark_note(epoch, self._meaning))
-            .options(**_PROPERTIES)
+        note = write_spark_note(epoch, self._meaning)
+        return sorted_writer(
+            rows,
+            self._width,
+            self._arrangements,
+            self._places,
+            many=self._runner.many,
+            note=note,
         )
 
     def _merge(self, epoch: int) -> None:
@@ -363,14 +312,15 @@ class ArrangedTable:
             for arrangement in self._present
             for (name, bucket), before in fragmented
             if bucket == UNSPLIT
-            and name == self._name(arrangement)
+            and name == self._places.name(arrangement)
             and self._files.since(name, before) > MOST_UNSPLIT
         ]
         rows = self._frame.filter(where)
         if split:
             cases = " ".join(
-                f"WHEN {BUCKET} = {UNSPLIT} AND {ARRANGEMENT} = {quoted(self._name(arrangement))}"
-                f" THEN {self._bucket(arrangement)}"
+                f"WHEN {BUCKET} = {UNSPLIT}"
+                f" AND {ARRANGEMENT} = {quoted(self._places.name(arrangement))}"
+                f" THEN {self._places.bucket(arrangement)}"
                 for arrangement in split
             )
             rows = rows.withColumn(BUCKET, F.expr(f"CASE {cases} ELSE {BUCKET} END"))
@@ -380,10 +330,9 @@ class ArrangedTable:
             .filter(f"{MULTIPLICITY} != 0 OR {TRANSITION} != 0")
         )
         writer = self._writer(summed, epoch).mode("overwrite").option("replaceWhere", where)
-        # The rows of a split file are in other partitions than they replace.
-        settings = {**_LAYOUT, ONLY_REPLACED: "false"} if split else _LAYOUT
-        with self._runner.for_many(), _set(self._spark, settings):
-            writer.save(self._table.path)
+        with self._runner.for_many():
+            # The rows of a split file are in other partitions than they replace.
+            save(self._spark, writer, self._table.path, elsewhere=bool(split))
         self._files.delete(self._files.follow())
 
     def open(self, before: int) -> int:
@@ -453,59 +402,8 @@ class ArrangedTable:
         return name if name in self._columns else f"0L AS {name}"
 
     def _placed(self, rows: DataFrame, arrangements: Iterable[Arrangement]) -> DataFrame:
-        """Rows as the table stores them, once for each arrangement that they belong to."""
-        places = ", ".join(map(self._place, arrangements))
-        columns = (*arguments(self._width), ITERATION, MULTIPLICITY, TRANSITION)
-        columns += (EPOCH,) if EPOCH in rows.columns else ()
-        return (
-            rows.selectExpr(*columns, f"explode(array({places})) AS place")
-            .filter("place IS NOT NULL")
-            .selectExpr(f"place.{ARRANGEMENT}", f"place.{BUCKET}", *columns)
-        )
-
-    def _constants(self, arrangement: Arrangement) -> Constants:
-        return tuple((p, self._intern(term)) for p, term in arrangement.constants)
-
-    def _place(self, arrangement: Arrangement) -> str:
-        """SQL for a row's place in an arrangement, null if it does not belong to it."""
-        constants = self._constants(arrangement)
-        bucket = self._bucket(arrangement) if self._runner.large else str(UNSPLIT)
-        return (
-            f"CASE WHEN {condition(arrangement.predicate, constants)} THEN"
-            f" named_struct('{ARRANGEMENT}', {quoted(self._name(arrangement))},"
-            f" '{BUCKET}', {bucket}) END"
-        )
-
-    def _bucket(self, arrangement: Arrangement) -> str:
-        """SQL for a row's bucket in an arrangement."""
-        weighted = reduce(
-            lambda total, position: f"({total} * {_WEIGHT} + {argument(position)})",
-            arrangement.key,
-            "0L",
-        )
-        return f"CAST(pmod({weighted}, {self._buckets}) AS INT)"
-
-    def _name(self, arrangement: Arrangement) -> str:
-        """The name of an arrangement, with ids for constants: terms are not valid in paths."""
-        constants = "".join(f"-{p}.{term}" for p, term in self._constants(arrangement))
-        key = "".join(f"+{position}" for position in arrangement.key)
-        return f"{arrangement.predicate}{constants}{key}"
-
-
-@contextmanager
-def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Change settings of a session for one write; intermediate files need no such layout."""
-    before = {name: spark.conf.get(name, None) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, earlier in before.items():
-            if earlier is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, earlier)
+        split = self._runner.large
+        return self._places.placed(rows, self._width, arrangements, split=split)
 
 
 def _listed(values: NDArray[np.int64]) -> str:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from model import State
 from unit.backends.columnar.memory import FEW, Memory
 
-from streamreasoner.backends.columnar import compiler
+from streamreasoner.backends.columnar.compiler import reductions
 from streamreasoner.backends.columnar.kernels.epoch import journal
 from streamreasoner.backends.columnar.kernels.records import layout
 
@@ -29,7 +29,7 @@ RANGES = st.tuples(
 def test_the_best_values_are_shown(function, spare, shown, epochs):
     """Chunks are divided, emptied and dropped; a rollback shows what was shown before."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiler, "SPARE", spare)
+        patch.setattr(reductions, "SPARE", spare)
         memory = Memory(f"r({function}(?v, {shown})) :- e(?v) .")
     (reduction,) = memory.program.plan.reductions
     ids = [memory.program.terms.id(f'"{n:03}"') for n in range(MOST)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.backends.columnar.memory import FEW
 
-from streamreasoner.backends.columnar.classes import Classes, ClassQueries
+from streamreasoner.backends.columnar.compiler.classes import Classes, ClassQueries
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.slots import mix
 from streamreasoner.plan.operands import Pattern

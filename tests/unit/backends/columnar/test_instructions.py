@@ -18,7 +18,7 @@ from thorough import THOROUGH
 from unit.backends.columnar.memory import FEW
 
 from streamreasoner.backends.columnar.callbacks import NAMES
-from streamreasoner.backends.columnar.instructions import Instructions, OnMatch, Operands
+from streamreasoner.backends.columnar.compiler.instructions import Instructions, OnMatch, Operands
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.plan import operands

@@ -10,7 +10,7 @@ from model import State
 from strategies import checked
 from unit.backends.columnar.memory import FEW, REGIMES, Memory
 
-from streamreasoner.backends.columnar.compiler import compile_program
+from streamreasoner.backends.columnar.compiler.program import compile_program
 from streamreasoner.backends.columnar.kernels.epoch import journal, relocate
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.plan.lower.lowering import lower

@@ -11,7 +11,7 @@ from model import State
 from oracle.aggregates import results as aggregated
 from unit.backends.columnar.memory import DENSE, FEW, SPARSE, Memory
 
-from streamreasoner.backends.columnar import compiler
+from streamreasoner.backends.columnar.compiler import reductions
 from streamreasoner.backends.columnar.kernels.epoch import journal
 from streamreasoner.backends.columnar.kernels.records import layout
 
@@ -63,7 +63,7 @@ def expected(memory, reduction, model):
 def test_results_follow_their_matches(regime, function, data, ends):
     """After any changes a group has its results; a rollback undoes its accumulators."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiler, "SPARE", data.draw(st.sampled_from((0, 1, 1024))))
+        patch.setattr(reductions, "SPARE", data.draw(st.sampled_from((0, 1, 1024))))
         memory, committed = Memory(program(regime, function)), State()
     ((stratum, reduction),) = [
         (number, reduction)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from streamreasoner.backends.columnar.crossings import Crossing, Sort
-    from streamreasoner.backends.columnar.instructions import Fragment, Operands
+    from streamreasoner.backends.columnar.compiler.crossings import Crossing, Sort
+    from streamreasoner.backends.columnar.compiler.instructions import Fragment, Operands
 
 
 SHARE = 64

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.callbacks import code_of
-from streamreasoner.backends.columnar.crossings import Crossing, Sort
+from streamreasoner.backends.columnar.compiler.crossings import Crossing, Sort
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import ProgramError
 from streamreasoner.plan.algebra import Age, Arrangement
