@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -31,6 +32,7 @@ PLACES: Final = {
     "docs/reference/openapi.json": r'^    "version": "(.+?)"',
 }
 """Where the version stands; the first place is the one that counts."""
+_IMAGE = re.compile(r"streamreasoner/native/images/kernels-[0-9a-f]+\.image")
 _SECTION = re.compile(r"^## \[(.+?)\](?: - (\d{4}-\d{2}-\d{2}))?$", re.MULTILINE)
 
 
@@ -93,9 +95,19 @@ def left_out(root: Path, wheel: Path) -> Iterator[str]:
     """A sentence for every file of the package that a wheel does not have, or has too many."""
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    images = {name for name in held if _IMAGE.fullmatch(name)}
+    if len(images) != 1:
+        yield f"The wheel has {len(images)} files of compiled kernels; it needs one."
     tracked = {*_output("git", "-C", str(root), "ls-files", "streamreasoner").splitlines()}
-    for name in sorted(tracked ^ held):
-        yield f"{name} is in the {'repository, not in the wheel' if name in tracked else 'wheel'}."
+    expected = tracked | _forced(root)
+    for name in sorted(expected ^ (held - images)):
+        yield f"{name} is in the {'repository, not in the wheel' if name in expected else 'wheel'}."
+
+
+def _forced(root: Path) -> set[str]:
+    """The files that a wheel has from elsewhere in the repository."""
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    return {*project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"].values()}
 
 
 def _output(*command: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -92,6 +95,28 @@ def test_a_file_that_the_wheel_lacks_is_found(tmp_path):
     assert "streamreasoner/stray.py is in the wheel." in found
     for name in ("py.typed", "lang/datalog.lark", "server/web/page/index.html"):
         assert f"streamreasoner/{name} is in the repository, not in the wheel." in found
+
+
+def test_a_wheel_as_it_is_built_lacks_nothing(tmp_path):
+    """Templates that are examples and the compiled kernels belong to it, as the build adds them."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+
+    # Other files may not be committed yet.
+    found = [*release.left_out(ROOT, wheel)]
+    assert not [each for each in found if re.search("images|kernels|templates/", each)]
+
+
+def test_a_wheel_without_kernels_is_found(tmp_path):
+    """Users would compile them, each for minutes."""
+    wheel = tmp_path / "x.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("streamreasoner/py.typed", "")
+
+    found = [*release.left_out(ROOT, wheel)]
+
+    assert found[0] == "The wheel has 0 files of compiled kernels; it needs one."
 
 
 def test_the_example_of_the_readme_is_found():
