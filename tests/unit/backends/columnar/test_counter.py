@@ -13,7 +13,6 @@ from unit.backends.columnar.memory import FEW, Memory
 from streamreasoner.backends.columnar.kernels.epoch import journal
 from streamreasoner.backends.columnar.kernels.joining import derive
 from streamreasoner.backends.columnar.kernels.records import counter, layout
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling import settle
 from streamreasoner.native.compile import kernel
 
@@ -168,9 +167,9 @@ def test_a_size_is_read_with_a_delta_and_without(stratum, before, changes, block
     def column_sizes():
         return [[counts.counter(n)[key] for key in range(10)] for n in numbers]
 
-    deltas = memory.reserved(layout.DELTAS)[: memory.scalars[layout.DELTA_COUNT]] & LOW
     changed = memory.deltas()
-    alone, together = deltas[block:].tolist(), deltas[:block].tolist()
+    deltas = [memory.find(fact) for fact in changed]
+    alone, together = deltas[block:], deltas[:block]
     for fact in alone:
         earlier = column_sizes()
         show(memory.table, fact, changed[memory.fact(fact)])
