@@ -36,7 +36,7 @@ from streamreasoner.plan.program_plan import NO_SOURCES
 from streamreasoner.program.unknown import unknown_text
 from streamreasoner.rdf.term_kind import TermKind, kind_of
 from streamreasoner.rdf.terms import canonical
-from streamreasoner.rdf.texts import are_blank_nodes, are_literals
+from streamreasoner.rdf.texts import are_blank_nodes, are_iris, are_literals
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -375,9 +375,11 @@ def _check_kinds(
     for index in np.flatnonzero(are_literals(terms[0])).tolist():
         detail = f"The subject {terms[0][index].as_py()[:80]} is a literal."
         _reject(rows, [index], Reason.SUBJECT_KIND, detail, rejected)
-    for index in np.flatnonzero(pc.or_(are_literals(terms[1]), are_blank_nodes(terms[1]))).tolist():
-        detail = f"The predicate {terms[1][index].as_py()[:80]} is not an IRI."
-        _reject(rows, [index], Reason.PREDICATE_KIND, detail, rejected)
+    if not pc.all(are_iris(terms[1])).as_py():
+        others = pc.or_(are_literals(terms[1]), are_blank_nodes(terms[1]))
+        for index in np.flatnonzero(others).tolist():
+            detail = f"The predicate {terms[1][index].as_py()[:80]} is not an IRI."
+            _reject(rows, [index], Reason.PREDICATE_KIND, detail, rejected)
     if rows.predicate == QUAD:
         for index in np.flatnonzero(are_literals(terms[3])).tolist():
             detail = f"The graph {terms[3][index].as_py()[:80]} is a literal."
