@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from streamreasoner.engine.updates import Updates
 from streamreasoner.io.codec.decode import in_place, message_of, part_of
-from streamreasoner.state.schemas import arg_columns
+from streamreasoner.state.schemas import arg_columns, argument_count
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -185,8 +185,8 @@ class Waiting:
             of_predicate = rows.filter(pc.equal(rows["predicate"], predicate))
             for topic in pc.unique(of_predicate["topic"]).to_pylist():
                 part = of_predicate.filter(pc.equal(of_predicate["topic"], topic))
-                used = [name for name in part.column_names if name[0] == "a" and name[1:].isdigit()]
-                used = [name for name in used if not part[name].null_count]
+                names = arg_columns(argument_count(part.column_names))
+                used = [name for name in names if not part[name].null_count]
                 args = np.empty((len(part), len(used)), np.int32)
                 for position, name in enumerate(used):
                     args[:, position] = part[name].to_numpy()
