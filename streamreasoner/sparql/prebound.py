@@ -65,7 +65,7 @@ def derive_prebound(
     variables = tuple(map(book.variable, known))
     given_body = Body((atom(source, variables),), variables)
     patterns = Patterns(book, Dataset(query, book), given_body)
-    for body in patterns.with_given(patterns.solutions(select)):
+    for body in patterns.joins.with_given(patterns.solutions(select)):
         arguments = [body.argument(book.variable(name)) for name in columns]
         book.derive(predicate, arguments, body.literals)
     if not any(head.predicate == predicate for rule in book.rules for head in rule.heads):

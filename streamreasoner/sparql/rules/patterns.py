@@ -10,14 +10,9 @@ from copy import copy
 from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang.ast import (
-    NOWHERE,
     Atom,
-    Comparison,
     Constant,
-    Negation,
     Variable,
-    Wildcard,
-    variables,
 )
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.sparql.algebra import (
@@ -38,21 +33,23 @@ from streamreasoner.sparql.algebra import (
     mentioned,
 )
 from streamreasoner.sparql.correlation import is_join, seen
+from streamreasoner.sparql.rules.assignments import extended, listed
 from streamreasoner.sparql.rules.bodies import (
     NOTHING_GIVEN,
     Body,
     bound_by_atoms,
     names_of,
-    substituted,
 )
 from streamreasoner.sparql.rules.conditions import Conditions
 from streamreasoner.sparql.rules.groups import Groups
+from streamreasoner.sparql.rules.joins import Joins
 from streamreasoner.sparql.rules.paths import Paths
-from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, number
+from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom
 from streamreasoner.sparql.rules.slices import Slice, sliced
+from streamreasoner.sparql.rules.witnesses import Witnesses
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from streamreasoner.lang.ast import Literal
     from streamreasoner.sparql.algebra import Expression, Pattern, Term, TriplePattern
@@ -75,6 +72,7 @@ class Patterns:
 
     Attributes:
         warnings: Parts of the query that are probably mistakes.
+        joins: Joins bodies with each other and with what is given.
     """
 
     def __init__(self, book: Rulebook, dataset: Dataset, given: Body = NOTHING_GIVEN) -> None:
@@ -103,7 +101,7 @@ class Patterns:
             case BasicGraphPattern(triples):
                 return self._triples(triples)
             case Join(left, right):
-                return self._fewer(self._join(self.bodies(left), self.bodies(right)))
+                return self._fewer(self.joins.all_of(self.bodies(left), self.bodies(right)))
             case LeftJoin(left, right, condition):
                 return self._fewer(
                     self._left_join(self.bodies(left), self.bodies(right), condition)
@@ -120,12 +118,14 @@ class Patterns:
                 while isinstance(inner, Extend):
                     first = inner.expression
                     inner = inner.pattern
-                self._conditions.solution = first.span.start, self._names(in_scope(inner))
-                return self._extended(bodies, name, expression)
+                self._conditions.solution = first.span.start, self._book.names(in_scope(inner))
+                bodies = self.joins.with_given(bodies, self._book.names(mentioned(expression)))
+                return self._fewer(extended(self._book, self._conditions, bodies, name, expression))
             case Graph(name, inner):
                 return self._in_graph(self._term(name), inner)
             case Values():
-                return self._values(pattern)
+                rows = listed(self._book, pattern, counted=self._counted)
+                return [self.joins.joined(self._empty(), row) for row in rows]
             case Select():
                 return self._sub_select(pattern)
             case Group():
@@ -136,9 +136,6 @@ class Patterns:
                 )
             case _:
                 assert_never(pattern)
-
-    def _names(self, names: Iterable[str]) -> set[str]:
-        return {self._book.variable(name) for name in names}
 
     def _term(self, term: Term) -> Term:
         if isinstance(term, Constant):
@@ -151,16 +148,6 @@ class Patterns:
             return Body()
         exists = self._paths.exists(self._graph)
         return Body((exists,), tuple(sorted(bound_by_atoms((exists,)))))
-
-    def with_given(self, bodies: Iterable[Body], names: Iterable[str] | None = None) -> list[Body]:
-        """Bodies that bind the given variables, if these are among some names."""
-        given = self._given
-        if names is not None and set(given.bound).isdisjoint(names):
-            return list(bodies)
-        return [
-            body if set(given.literals).issubset(body.literals) else self._joined(body, given)
-            for body in bodies
-        ]
 
     def _triples(self, triples: Sequence[TriplePattern]) -> list[Body]:
         if not triples:
@@ -181,7 +168,7 @@ class Patterns:
                 raise UnsupportedError("the paths have too many alternatives", each.subject.span)
         bodies = [Body(way, tuple(names_of(way))) for way in ways]
         return self._fewer(
-            [each for body in bodies for each in self.with_given([body], body.names)]
+            [each for body in bodies for each in self.joins.with_given([body], body.names)]
         )
 
     def _fewer(self, bodies: list[Body]) -> list[Body]:
@@ -198,35 +185,11 @@ class Patterns:
         names = dict.fromkeys(name for body in bodies for name in body.names)
         return [name for name in names if name not in self._book.hidden or name == graph]
 
-    def _anchored(self, body: Body) -> Body:
-        """The body as one atom, so that its values join as terms."""
-        return self._book.materialised("value", [body], body.names)
-
-    def _join(self, lefts: Iterable[Body], rights: Sequence[Body]) -> list[Body]:
-        return [
-            self._joined(one, other)
-            for left in lefts
-            for right in rights
-            for one in left.split(right.names)
-            for other in right.split(one.names)
-        ]
-
-    def _joined(self, left: Body, right: Body) -> Body:
-        """The join of bodies that bind what they share; equal means the same term."""
-        if left.computed.intersection(right.names):
-            left = self._anchored(left)
-        if right.computed.intersection(left.names):
-            right = self._anchored(right)
-        maybe = tuple(name for name in right.maybe if name not in left.names)
-        given = set(self._given.literals).intersection(left.literals)
-        joined = left.having((each for each in right.literals if each not in given), right.bound)
-        return Body(joined.literals, joined.bound, (*joined.maybe, *maybe))
-
     def filtered(self, bodies: Iterable[Body], condition: Expression) -> list[Body]:
         """The solutions for which a condition is true."""
-        names = self._names(mentioned(condition))
+        names = self._book.names(mentioned(condition))
         found = []
-        for body in self.with_given(bodies, names):
+        for body in self.joins.with_given(bodies, names):
             for part in body.split(names):
                 ways = [part.having(way) for way in self._conditions.truth(condition, part)]
                 if len(ways) > 1 and (self._counted or len(ways) > MOST_BODIES):
@@ -239,20 +202,20 @@ class Patterns:
     def _left_join(
         self, lefts: Iterable[Body], rights: Sequence[Body], condition: Expression | None
     ) -> list[Body]:
-        needed = set() if condition is None else self._names(mentioned(condition))
+        needed = set() if condition is None else self._book.names(mentioned(condition))
         needed.update(name for right in rights for name in right.names)
         found = []
-        for left in self.with_given(lefts, needed):
+        for left in self.joins.with_given(lefts, needed):
             for part in left.split(needed):
-                matched = self._join([part], rights)
+                matched = self.joins.all_of([part], rights)
                 found += matched if condition is None else self.filtered(matched, condition)
-                found.append(part.having(self._none(part, rights, condition, "optional")))
+                found.append(part.having(self._witnesses.none(part, rights, condition, "optional")))
         return found
 
     def _minus(self, lefts: Iterable[Body], rights: Sequence[Body]) -> list[Body]:
         shared = {name for right in rights for name in right.names} - self._book.hidden
         found = []
-        for left in self.with_given(lefts, shared):
+        for left in self.joins.with_given(lefts, shared):
             for part in left.split(shared):
                 others = [
                     other
@@ -260,7 +223,7 @@ class Patterns:
                     for other in right.split(part.bound)
                     if shared.intersection(part.bound, other.bound)
                 ]
-                found.append(part.having(self._none(part, others, None, "minus")))
+                found.append(part.having(self._witnesses.none(part, others, None, "minus")))
         return found
 
     def _exists(
@@ -274,7 +237,7 @@ class Patterns:
         while isinstance(pattern, Filter):
             # Filters of the group see the variables of the body.
             condition, pattern = _both(pattern.condition, condition), pattern.pattern
-        apart = set(body.bound).difference(self._given.bound)
+        apart = set(body.bound).difference(self.joins.given.bound)
         names = frozenset(each for each in seen(pattern) if self._book.variable(each) in apart)
         counted, self._counted = self._counted, False
         if is_join(pattern, names):
@@ -283,13 +246,15 @@ class Patterns:
             condition, rights = None, self._bodies_for(body, whole)
         self._counted = counted
         if not wanted:
-            return [self._none(body, rights, condition, "exists")]
+            return [self._witnesses.none(body, rights, condition, "exists")]
         once = self._counted
-        return [(each,) for each in self._some(body, rights, condition, "exists", once=once)]
+        return [
+            (each,) for each in self._witnesses.some(body, rights, condition, "exists", once=once)
+        ]
 
     def _bodies_for(self, body: Body, pattern: Pattern) -> list[Body]:
         """The solutions of a pattern with values of a body in place of its variables."""
-        read = self._names(seen(pattern))
+        read = self._book.names(seen(pattern))
         if isinstance(self._graph, Variable):
             read.add(self._graph.name)
         columns = [name for name in body.bound if name in read]
@@ -303,96 +268,9 @@ class Patterns:
         return other
 
     def _give(self, given: Body) -> None:
-        self._given = given
+        self.joins = Joins(self._book, given)
         self._conditions = Conditions(self._book, self._exists, self._dataset.base)
-
-    def _none(
-        self, body: Body, rights: Iterable[Body], condition: Expression | None, kind: str
-    ) -> tuple[Literal, ...]:
-        """Literals that hold if a body's solution is compatible with none of others."""
-        some = self._some(body, rights, condition, kind)
-        return tuple(dict.fromkeys(Negation(literal, NOWHERE) for literal in some))
-
-    def _some(
-        self,
-        body: Body,
-        rights: Iterable[Body],
-        condition: Expression | None,
-        kind: str,
-        *,
-        once: bool = False,
-    ) -> Iterator[Atom]:
-        """Atoms of which one holds if a body's solution is compatible with one of others.
-
-        With *once*, each holds in one way only, so that it does not multiply the solutions.
-        """
-        needed = set(body.bound)
-        if condition is not None:
-            needed |= self._names(mentioned(condition))
-        for right in rights:
-            for other in right.split(needed):
-                ways: list[tuple[Literal, ...]] = [()]
-                if condition is not None:
-                    merged = body.having(other.literals, other.bound)
-                    ways = self._conditions.truth(condition, merged)
-                for way in ways:
-                    yield self._witness(body, other, way, kind, once=once)
-
-    def _witness(
-        self, body: Body, other: Body, way: tuple[Literal, ...], kind: str, *, once: bool
-    ) -> Atom:
-        """An atom of the body's variables that holds where another body and a condition do."""
-        read = names_of(way)
-        columns = [name for name in body.bound if name in other.bound or name in read]
-        outer = set(columns) - set(other.bound)
-        if not outer and not way and len(other.literals) == 1:
-            (only,) = other.literals
-            unique = not once or set(columns) >= {each.name for each in variables(only)}
-            if isinstance(only, Atom) and unique and _is_simple(only, columns):
-                names = {each.name for each in variables(only)} - set(columns)
-                return substituted(only, {name: Wildcard(NOWHERE) for name in names})
-        whole = other
-        if outer:
-            whole = self._joined(self._anchored(body) if body.computed else body, other)
-        whole = whole.having(way, read)
-        return atom(self._book.helper(kind, columns, [whole]), columns)
-
-    def _extended(self, bodies: Iterable[Body], name: str, expression: Expression) -> list[Body]:
-        """`BIND`: the value, or nothing where the expression has an error."""
-        names = self._names(mentioned(expression))
-        found = []
-        for body in self.with_given(bodies, names):
-            if isinstance(expression, Variable):
-                alias = self._book.variable(expression.name)
-                if alias in self._book.hidden and alias in body.names:
-                    # Only the expression reads the variable of an aggregate.
-                    found.append(body.renamed({alias: name}))
-                    continue
-            for part in body.split(names):
-                cases = self._conditions.values(expression, part)
-                if (
-                    len(cases) == 1
-                    and not cases[0][0]
-                    and isinstance(cases[0][1], Constant | Variable)
-                ):
-                    test = Comparison(Variable(name, NOWHERE), "=", cases[0][1], NOWHERE)
-                    found.append(part.having((test,), (name,)))
-                    continue
-                if not cases:
-                    found.append(part)
-                    continue
-                # A node that BNODE makes is of all variables of the solution.
-                read = names.union(each.name for _, value in cases for each in variables(value))
-                columns = [each for each in part.names if each in read]
-                predicate = self._book.predicate("bind")
-                for given, value in cases:
-                    arguments = (*(Variable(each, NOWHERE) for each in columns), value)
-                    self._book.derive(predicate, arguments, (*part.literals, *given))
-                known = atom(predicate, (*columns, name))
-                found.append(part.having((known,), (name,)))
-                nothing = substituted(known, {name: Wildcard(NOWHERE)})
-                found.append(part.having((Negation(nothing, NOWHERE),)))
-        return self._fewer(found)
+        self._witnesses = Witnesses(self._book, self.joins, self._conditions)
 
     def _in_graph(self, name: Term, pattern: Pattern) -> list[Body]:
         """`GRAPH`: the solutions in a graph, with its name."""
@@ -420,11 +298,11 @@ class Patterns:
         found = []
         for body in bodies:
             for part in body.split((name.name,)):
-                whole = self._anchored(part) if name.name in part.computed else part
+                whole = self.joins.anchored(part) if name.name in part.computed else part
                 found.append(whole.renamed({inner.name: name.name}))
         if isinstance(outer, Variable):
             # Everything that is evaluated in a graph binds it.
-            found = self._join(found, [self._empty()])
+            found = self.joins.all_of(found, [self._empty()])
         return found
 
     def _in_named(self, name: Variable, graph: Constant, pattern: Pattern) -> list[Body]:
@@ -432,38 +310,17 @@ class Patterns:
         predicate = self._book.predicate("values")
         self._book.fact(predicate, (graph,))
         only = Body((atom(predicate, (name.name,)),), (name.name,))
-        return self._join(self._in_graph(graph, pattern), [only])
-
-    def _values(self, values: Values) -> list[Body]:
-        names = [self._book.variable(each.name) for each in values.variables]
-        rows: dict[tuple[str, ...], list[tuple[Constant, ...]]] = {}
-        for row in values.rows:
-            present = [(name, each) for name, each in zip(names, row, strict=True) if each]
-            key = tuple(name for name, _ in present)
-            rows.setdefault(key, []).append(tuple(each for _, each in present))
-        found = []
-        for columns, data in rows.items():
-            numbered = self._counted and len(set(data)) < len(data)
-            if not columns and not numbered:
-                found.append(self._empty())
-                continue
-            predicate = self._book.predicate("values")
-            for index, each in enumerate(data, start=1):
-                self._book.fact(predicate, (*each, number(index)) if numbered else each)
-            all_columns = (*columns, self._book.fresh("row")) if numbered else columns
-            body = Body((atom(predicate, all_columns),), all_columns)
-            found.append(self._joined(self._empty(), body))
-        return found
+        return self.joins.all_of(self._in_graph(graph, pattern), [only])
 
     def _sub_select(self, select: Select) -> list[Body]:
         distinct = select.modifier == "DISTINCT" and self._counted
         counted, self._counted = self._counted, self._counted and not distinct
-        projected = self._names(each.name for each in select.variables)
+        projected = self._book.names(each.name for each in select.variables)
         # A variable that is not selected is another one than that of outside.
-        kept = [name for name in self._given.bound if name in projected]
+        kept = [name for name in self.joins.given.bound if name in projected]
         inner = self
-        if len(kept) < len(self._given.bound):
-            narrow = self._book.materialised("outer", [self._given], kept)
+        if len(kept) < len(self.joins.given.bound):
+            narrow = self._book.materialised("outer", [self.joins.given], kept)
             inner = self._having(narrow if kept else NOTHING_GIVEN)
         bodies = inner.solutions(select)
         self._counted = counted
@@ -492,12 +349,12 @@ class Patterns:
         counted, self._counted = self._counted, not select.modifier
         bodies = self.bodies(pattern)
         self._counted = counted
-        bodies = self.with_given(bodies, {name for body in bodies for name in body.names})
+        bodies = self.joins.with_given(bodies, {name for body in bodies for name in body.names})
         graph = (self._graph.name,) if isinstance(self._graph, Variable) else ()
         wanted = Slice(
             order=tuple(order),
             selected=tuple(self._book.variable(each.name) for each in select.variables),
-            group=(*graph, *self._given.bound),
+            group=(*graph, *self.joins.given.bound),
             distinct=bool(select.modifier),
             offset=select.offset,
             limit=select.limit,
@@ -509,24 +366,18 @@ class Patterns:
         bodies = self.bodies(self._groups.pattern(group))
         self._counted = counted
         known = {name for body in bodies for name in body.names}
-        bodies = self.with_given(bodies, known)
+        bodies = self.joins.with_given(bodies, known)
         names = [self._book.variable(each.name) for each in group.keys]
         keys = [name for name in dict.fromkeys(names) if name in known]
-        keys += (name for name in self._given.bound if name in known and name not in keys)
+        keys += (name for name in self.joins.given.bound if name in known and name not in keys)
         if isinstance(self._graph, Variable):
             keys.append(self._graph.name)
-        (empty,) = self.with_given([self._empty()], known)
+        (empty,) = self.joins.with_given([self._empty()], known)
         return self._groups.bodies(group, bodies, keys, empty)
 
 
 def _both(first: Expression, second: Expression | None) -> Expression:
     return first if second is None else Apply("&&", (first, second), first.span)
-
-
-def _is_simple(only: Atom, columns: Collection[str]) -> bool:
-    """Whether variables that are not columns occur once, so that wildcards can replace them."""
-    names = [each.name for each in variables(only) if each.name not in columns]
-    return len(names) == len(set(names))
 
 
 def _reads(body: Body, graph: Term) -> bool:

@@ -70,6 +70,10 @@ class Rulebook:
                 self.hidden.discard(self._legal[name])
         return self._legal[name]
 
+    def names(self, names: Iterable[str]) -> set[str]:
+        """The names in rules of variables of the query."""
+        return {self.variable(name) for name in names}
+
     def fresh(self, kind: str) -> str:
         """A variable that the query cannot name."""
         while True:
