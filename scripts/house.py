@@ -12,6 +12,7 @@ import re
 import sys
 import tokenize
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,6 +71,18 @@ STARTS = frozenset({"<", "<<", "<<(", "_:", '"'})
 SYNTAX = ("rdf/term_kind.py", "sparql/reading/mistakes.py")
 
 
+@lru_cache(maxsize=1)
+def _tree(text: str) -> ast.Module:
+    """The tree of a module, for all rules that look at it."""
+    return ast.parse(text)
+
+
+@lru_cache(maxsize=1)
+def _nodes(text: str) -> tuple[ast.AST, ...]:
+    """All nodes of a module's tree."""
+    return tuple(ast.walk(_tree(text)))
+
+
 def no_markers(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """Work that is left is in the tracker, not in the files."""
     del path
@@ -110,7 +123,8 @@ def native_english(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """Comments, texts and documents use the words that a native technical writer would."""
     # A word is not worth compiling all kernels again: it changes with its code.
     if path.suffix == ".py" and not KERNEL_FOLDERS & {*path.parts}:
-        parts = _texts(text)
+        # Most modules have none of the words, and need not be split.
+        parts = _texts(text) if FOREIGN_WORDS.search(text) else []
     elif path.suffix in PROSE:
         parts = [(1, text)]
     else:
@@ -137,7 +151,7 @@ def docstrings_say_something(path: Path, text: str) -> Iterator[tuple[int, str]]
     """A module's docstring states its job, in more words than its name; tests state their laws."""
     if path.suffix != ".py" or path.name.startswith("test_") or not text.strip():
         return
-    docstring = ast.get_docstring(ast.parse(text))
+    docstring = ast.get_docstring(_tree(text))
     if docstring is None or len(docstring.split()) < LEAST_WORDS:
         yield 1, "The module's docstring has to state its job, and the invariant it keeps."
 
@@ -146,7 +160,7 @@ def names_mean_something(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """A class is named after what it is, in words of the glossary."""
     if path.suffix != ".py":
         return
-    for node in ast.walk(ast.parse(text)):
+    for node in _nodes(text):
         if isinstance(node, ast.ClassDef) and (found := EMPTY_NAME.search(node.name)):
             yield node.lineno, f"'{node.name}': '{found[0]}' says nothing about what it is."
 
@@ -155,7 +169,7 @@ def no_mocks(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """Tests run real parts, or fakes that implement a port."""
     if path.suffix != ".py":
         return
-    for node in ast.walk(ast.parse(text)):
+    for node in _nodes(text):
         match node:
             case ast.Import(names=names):
                 modules = {name.name for name in names}
@@ -171,10 +185,9 @@ def kernels_stand_alone(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """A change of what is compiled invalidates its cache, which looks at these folders only."""
     if path.suffix != ".py" or "streamreasoner" not in path.parts:
         return
-    tree = ast.parse(text)
     compiled = [
         node
-        for node in ast.walk(tree)
+        for node in _nodes(text)
         if isinstance(node, ast.FunctionDef)
         and {"kernel", "inlined"} & {ast.unparse(each) for each in node.decorator_list}
     ]
@@ -183,7 +196,7 @@ def kernels_stand_alone(path: Path, text: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"'{node.name}' is compiled: move it below a folder 'kernels'."
     elif compiled or "kernels" in path.parts:
         # Imports at the top level; those for type checkers stand in an `if`.
-        for statement in tree.body:
+        for statement in _tree(text).body:
             if (
                 isinstance(statement, ast.ImportFrom)
                 and str(statement.module).startswith("streamreasoner")
@@ -200,7 +213,7 @@ def native_names_nothing_above(path: Path, text: str) -> Iterator[tuple[int, str
     if path.suffix != ".py" or "native" not in path.parts:
         return
     above = {"backends", "engine", "plan", "program", "analysis", "lang", "values", "rdf", "io"}
-    for node in ast.walk(ast.parse(text)):
+    for node in _nodes(text):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             named = above & {*re.split(r"[/.]", node.value)}
             if named:

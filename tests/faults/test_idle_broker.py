@@ -25,7 +25,10 @@ from serving import ask
 
 from streamreasoner.io.kafka.broker import Broker
 
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.usefixtures("joined_jvm"),
+]
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
 METRIC = "streamreasoner_waiting_for_kafka"
 

@@ -28,7 +28,10 @@ from streamreasoner.io.kafka.broker import Broker
 
 # Clients of kafka-python drop a connection that a killed broker leaves half open, and do not close
 # its socket.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.usefixtures("joined_jvm"),
+]
 OUTAGE_SECONDS = 60 if THOROUGH else 4
 _ADVERTISED = "advertised.listeners=PLAINTEXT://127.0.0.1:{}\n"
 

@@ -16,6 +16,7 @@ from pipelines import (
     running,
     terminate,
 )
+from spark_jvm import joined
 
 from streamreasoner.errors import StartError
 from streamreasoner.service.assemble import pipeline
@@ -25,7 +26,7 @@ RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
 RUN = ("-m", "streamreasoner", "run", "--config")
 
 
-def test_what_a_machine_takes_away_is_named(broker, tmp_path, monkeypatch):
+def test_what_a_machine_takes_away_is_named(broker, spark_environment, tmp_path, monkeypatch):
     """Temporary files that are removed are named; a newer state is refused without a broker."""
     case = new_case(broker, tmp_path, RULES)
     with running([*RUN, case.file], case) as process:
@@ -35,7 +36,7 @@ def test_what_a_machine_takes_away_is_named(broker, tmp_path, monkeypatch):
         assert process.wait(DEADLINE_SECONDS) == 1
     log = (tmp_path / "driver.log").read_text()
     assert "tmp has been removed while Spark had its temporary files there" in log
-    with running([*RUN, case.file], case) as process:
+    with joined(spark_environment), running([*RUN, case.file], case) as process:
         await_published(case, sent)
         assert terminate(process) == 0
     assert len(net(changes(case))) == 20_001

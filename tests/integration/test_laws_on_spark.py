@@ -23,7 +23,7 @@ from streamreasoner.backends.spark.tables import committed
 pytestmark = MARKS
 
 EXAMPLES = settings(
-    max_examples=40 if THOROUGH else 3,
+    max_examples=40 if THOROUGH else 2,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     # An example may take seconds, so failures are not shrunk.

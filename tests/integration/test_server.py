@@ -12,9 +12,11 @@ import psutil
 from pipelines import await_published, committed, eventually, fact, new_case, produce
 from prometheus_server import free_port
 from serving import ask, await_ready, events
+from spark_backend import MARKS
 
 from streamreasoner.service.assemble import pipeline
 
+pytestmark = MARKS
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
 NODES = [f"<http://example.org/n{number}>" for number in range(4)]
 HOSTILE = [

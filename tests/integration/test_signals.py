@@ -23,6 +23,7 @@ from pipelines import (
     running,
     terminate,
 )
+from spark_jvm import joined
 from thorough import THOROUGH
 
 from streamreasoner.service.supervise import run
@@ -73,11 +74,11 @@ def test_a_start_that_is_ended_has_not_failed(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(20 if THOROUGH else 1))
-def test_a_signal_ends_a_start_whenever_it_comes(broker, tmp_path, seed):
+def test_a_signal_ends_a_start_whenever_it_comes(broker, spark_environment, tmp_path, seed):
     """At random moments of a start, and in the half second after it has said that it reads."""
     case = new_case(broker, tmp_path, RULES)
     generator = random.Random(seed)
-    for moment in range(10 if THOROUGH else 4):
+    for moment in range(10 if THOROUGH else 2):
         number = generator.choice(SIGNALS)
         with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
             await_handler(process, number)
@@ -91,7 +92,10 @@ def test_a_signal_ends_a_start_whenever_it_comes(broker, tmp_path, seed):
             process.send_signal(number)
             assert process.wait(ENDS_SECONDS) == 0, (moment, delay, number)
     sent = produce(case, [fact("edge", "<urn:a>", "<urn:b>"), fact("edge", "<urn:b>", "<urn:c>")])
-    with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+    with (
+        joined(spark_environment),
+        running(["-m", "streamreasoner", "run", "--config", case.file], case) as process,
+    ):
         await_published(case, sent)
         assert terminate(process) == 0
     assert len(net(changes(case))) == 3
