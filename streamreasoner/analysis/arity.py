@@ -15,9 +15,9 @@ from streamreasoner.lang.ast import (
     Message,
     declared,
     directives,
-    walk,
 )
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
+from streamreasoner.lang.traversal import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,9 +13,9 @@ from streamreasoner.lang.ast import (
     Constant,
     Disjunction,
     Negation,
-    children,
 )
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.traversal import children
 from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS, MAX_ARGUMENTS, NAMES, TESTS
 from streamreasoner.values.functions.integers import whole
 from streamreasoner.values.literal import string

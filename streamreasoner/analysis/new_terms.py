@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from streamreasoner.analysis.strata.components import components
 from streamreasoner.analysis.strata.dependency import unifies
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.printer import print_expression, print_literal
 
@@ -105,7 +105,7 @@ def _calls(rule: ast.Rule, *functions: str) -> bool:
 
 
 def _nodes(rule: ast.Rule) -> Iterator[ast.Expression | ast.Literal]:
-    return (node for part in (rule.head, *rule.body) for node in ast.walk(part))
+    return (node for part in (rule.head, *rule.body) for node in traversal.walk(part))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class _Flows:
         for index, rule in enumerate(rules):
             heads[rule.head.predicate, rule.head.arity].append(index)
             for literal in (rule.head, *rule.body):
-                for variable in ast.variables(literal):
+                for variable in traversal.variables(literal):
                     numbers.setdefault((index, variable.name), len(numbers))
         flows: list[Flow] = []
         given: dict[int, list[frozenset[int]]] = defaultdict(list)
@@ -289,7 +289,7 @@ def _tests(
         return
     turned = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
     left, right = (
-        frozenset(numbers[rule, each.name] for each in ast.variables(side))
+        frozenset(numbers[rule, each.name] for each in traversal.variables(side))
         for side in (literal.left, literal.right)
     )
     yield from ((node, literal.operator, right) for node in left)

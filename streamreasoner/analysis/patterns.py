@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Call, Constant, walk
+from streamreasoner.lang.ast import Call, Constant
 from streamreasoner.lang.constants import plain_value
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.traversal import walk
 from streamreasoner.rdf.term_kind import is_literal
 from streamreasoner.values import regex
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import bindings, bound_by_atoms, definitions
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.normal_form import normal_form
@@ -35,7 +35,7 @@ def unsafe(program: ast.Program) -> Iterator[Diagnostic]:
 
 
 def _not_ground(fact: ast.Atom) -> Iterator[Diagnostic]:
-    for node in ast.walk(fact):
+    for node in traversal.walk(fact):
         match node:
             case ast.Variable(name):
                 message = f"variable '?{name}' in a fact"
@@ -53,7 +53,7 @@ def _unbound(rule: ast.Rule, prefixes: Mapping[str, str]) -> Iterator[Diagnostic
     occurrences: dict[str, tuple[ast.Variable, ast.Literal]] = {}
     # An unbound variable in an atom is part of an expression: report that first.
     for literal in (*rule.atoms, rule.head, *rule.body):
-        for variable in ast.variables(literal):
+        for variable in traversal.variables(literal):
             if variable.name not in bound:
                 occurrences.setdefault(variable.name, (variable, literal))
     cycles = _Cycles(parts.filters, bound)
@@ -96,17 +96,17 @@ def _undefined(variable: ast.Variable, literal: ast.Literal, *, in_head: bool) -
 def _wildcards(literal: ast.Literal, *, in_head: bool) -> Iterator[Diagnostic]:
     legal = {
         id(argument)
-        for node in ast.walk(literal)
+        for node in traversal.walk(literal)
         if isinstance(node, ast.Atom) and not in_head
         for argument in node.arguments
     }
     aggregated = {
         id(inner)
-        for node in ast.walk(literal)
+        for node in traversal.walk(literal)
         if isinstance(node, ast.Aggregate)
-        for inner in ast.walk(node)
+        for inner in traversal.walk(node)
     }
-    for node in ast.walk(literal):
+    for node in traversal.walk(literal):
         if isinstance(node, ast.Wildcard) and id(node) not in legal:
             place = "a head" if in_head else "a comparison, function or test"
             hint = "name the variable and bind it in an atom of the body"
@@ -133,7 +133,7 @@ class _Cycles:
             for name, expression in definitions(literal, bound):
                 needs = [
                     variable.name
-                    for variable in ast.variables(expression)
+                    for variable in traversal.variables(expression)
                     if variable.name not in bound
                 ]
                 self.equalities.setdefault(name, []).append((literal, needs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang import ast, limits
+from streamreasoner.lang import ast, limits, traversal
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.normal_form import is_small, normal_form
 
@@ -78,7 +78,7 @@ def _columns(rule: ast.Rule, atoms: Iterable[ast.Atom]) -> Iterator[ast.Expressi
     nodes = [
         node
         for literal in (rule.head, *rule.body)
-        for node in ast.walk(literal)
+        for node in traversal.walk(literal)
         if id(node) not in tests
     ]
     uses: dict[str, int] = {}

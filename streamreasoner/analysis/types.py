@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.expression_kinds import PLACES, kinds_of, kinds_of_variables
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.lang.printer import print_expression
@@ -43,7 +43,7 @@ def type_errors(program: ast.Program) -> Iterator[Diagnostic]:
         for part in normal_form(rule):
             types = _Types(kinds_of_variables(part), program.prefixes)
             for literal in (part.head, *part.body):
-                for node in ast.walk(literal):
+                for node in traversal.walk(literal):
                     yield from types.check(node)
 
 

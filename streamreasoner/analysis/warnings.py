@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.expiry import expiries
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.normal_form import normal_form
@@ -29,7 +29,9 @@ _DIGITS = re.compile(r"[0-9]")
 def single_use(program: ast.Program) -> Iterator[Diagnostic]:
     """Report variables that occur once in their rule; names that begin with `_` are exempt."""
     for rule in program.rules:
-        occurrences = [item for part in (*rule.heads, *rule.body) for item in ast.variables(part)]
+        occurrences = [
+            item for part in (*rule.heads, *rule.body) for item in traversal.variables(part)
+        ]
         uses = Counter(variable.name for variable in occurrences)
         for variable in occurrences:
             if uses[variable.name] > 1 or variable.name.startswith("_"):
@@ -161,7 +163,7 @@ def _shape(name: str) -> str:
 def _atoms(rule: ast.Rule) -> Iterator[ast.Atom]:
     """Yield the atoms of a body, including negated ones and those in disjunctions."""
     for literal in rule.body:
-        for node in ast.walk(literal):
+        for node in traversal.walk(literal):
             if isinstance(node, ast.Atom):
                 yield node
 
@@ -169,7 +171,7 @@ def _atoms(rule: ast.Rule) -> Iterator[ast.Atom]:
 def _equates(literal: ast.Literal) -> bool:
     match literal:
         case ast.Comparison(left, "=", right):
-            return any(ast.variables(left)) and any(ast.variables(right))
+            return any(traversal.variables(left)) and any(traversal.variables(right))
         case _:
             return False
 
@@ -182,13 +184,13 @@ def _groups(rule: ast.Rule) -> list[ast.Atom]:
     """
     sources: dict[str, frozenset[str]] = {}
     for name, expression in bindings(rule).assignments:
-        used = (variable.name for variable in ast.variables(expression))
+        used = (variable.name for variable in traversal.variables(expression))
         sources[name] = frozenset().union(*(sources.get(variable, {variable}) for variable in used))
     groups: list[tuple[ast.Atom, frozenset[str]]] = []
     for atom in rule.atoms:
         names = frozenset(
             source
-            for variable in ast.variables(atom)
+            for variable in traversal.variables(atom)
             for source in sources.get(variable.name, {variable.name})
         )
         # A ground atom is a condition, not a factor of the product.

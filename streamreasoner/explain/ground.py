@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from streamreasoner.explain.proof import Absent, Satisfied
 from streamreasoner.facts import Fact
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import is_bound
 from streamreasoner.plan.expressions import application
 from streamreasoner.values.formula import compute
@@ -56,7 +56,7 @@ def ground(node: ast.Node, bindings: Bindings) -> ast.Node:
     """The node with bound variables replaced by constants."""
     if isinstance(node, ast.Variable) and node.name in bindings:
         return cast("ast.Node", ast.Constant(bindings[node.name], ast.NOWHERE))
-    return ast.changed(node, lambda each: ground(each, bindings))
+    return traversal.changed(node, lambda each: ground(each, bindings))
 
 
 def computed(expression: ast.Expression, bindings: Bindings) -> Iterator[ast.Comparison]:
@@ -76,7 +76,7 @@ def conditions(literal: ast.Literal, bindings: Bindings) -> tuple[ast.Literal, .
     once.
     """
     inner = literal.atom if isinstance(literal, ast.Negation) else literal
-    expressions = cast("tuple[ast.Expression, ...]", ast.children(inner))
+    expressions = cast("tuple[ast.Expression, ...]", traversal.children(inner))
     equations = [each for child in expressions for each in computed(child, bindings)]
     match _valued(literal, bindings):
         case ast.Comparison(left, "=", right) if left == right and len(equations) == 1:
@@ -107,4 +107,4 @@ def _valued(literal: ast.Node, bindings: Bindings) -> ast.Node:
 
     if isinstance(literal, ast.Negation):
         return replace(literal, atom=_valued(literal.atom, bindings))
-    return ast.changed(literal, change)
+    return traversal.changed(literal, change)

@@ -20,7 +20,7 @@ from streamreasoner.explain.ground import (
 from streamreasoner.explain.matches import CACHED_RULES, SelectLeaves
 from streamreasoner.explain.proof import Absence, Attempt, Failure, FailureKind, Satisfied
 from streamreasoner.facts import Fact
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import is_bound
 from streamreasoner.lang.normal_form import operand
 from streamreasoner.plan.algebra import Equation
@@ -233,7 +233,9 @@ def _facts(predicate: str, rows: Sequence[HeldFact]) -> tuple[Fact, ...]:
 
 def _no_value(node: ast.Expression | ast.Literal, bindings: Bindings) -> Failure:
     """The innermost part of a literal that has no value."""
-    inner = next((child for child in ast.children(node) if _lacks_value(child, bindings)), None)
+    inner = next(
+        (child for child in traversal.children(node) if _lacks_value(child, bindings)), None
+    )
     if inner is not None:
         return _no_value(inner, bindings)
     return Failure(FailureKind.NO_VALUE, (ground(node, bindings),))
@@ -249,4 +251,4 @@ def _lacks_value(node: ast.Expression | ast.Literal, bindings: Bindings) -> bool
         case ast.BinaryOperation() | ast.UnaryMinus() | ast.Call():
             return is_bound(node, bindings) and value(node, bindings) is None
         case _:
-            return any(_lacks_value(child, bindings) for child in ast.children(node))
+            return any(_lacks_value(child, bindings) for child in traversal.children(node))

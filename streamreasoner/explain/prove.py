@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.engine.ports import LAST_ITERATION
 from streamreasoner.explain.derivations import Derivations, Justification, Obligation
 from streamreasoner.explain.proof import Aggregation, Derivation, Proof, ProofStep, Proved
-from streamreasoner.lang.ast import variables
+from streamreasoner.lang.traversal import variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Atom, Comparison, Variable, variables
+from streamreasoner.lang.ast import Atom, Comparison, Variable
+from streamreasoner.lang.traversal import variables
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

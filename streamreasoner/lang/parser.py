@@ -14,11 +14,12 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput
 from lark.exceptions import UnexpectedToken
 from lark.lexer import PatternStr
 
-from streamreasoner.lang import limits, syntax_error
+from streamreasoner.lang import limits
 from streamreasoner.lang.ast import Program, Rule, Span
-from streamreasoner.lang.build import Builder
 from streamreasoner.lang.constants import ConstantReader
 from streamreasoner.lang.diagnostic import Diagnostic, refuse
+from streamreasoner.lang.parsing import syntax_error
+from streamreasoner.lang.parsing.build import Builder
 from streamreasoner.lang.places import Places
 from streamreasoner.lang.statements import blank, statements
 from streamreasoner.system.garbage import without_collections

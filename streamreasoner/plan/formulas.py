@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.plan.algebra import PlanError
 from streamreasoner.plan.operands import NEGATE
 from streamreasoner.values import formula as formulas
@@ -26,7 +26,7 @@ def formula(
     """An expression as a function, and the variables it is applied to."""
     places: dict[str, int] = {}
     variables = []
-    for variable in ast.variables(expression):
+    for variable in traversal.variables(expression):
         if variable.name not in places:
             places[variable.name] = len(places)
             variables.append(variable)

@@ -9,7 +9,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def violations_read_as_asserted(programs: Sequence[ast.Program]) -> Iterator[Dia
     """Report atoms that only asserted facts match, of constraints, which have none."""
     marked = constraint_heads(programs)
     for rule in (rule for program in programs for rule in program.rules):
-        for atom in ast.asserted_atoms(rule):
+        for atom in traversal.asserted_atoms(rule):
             if atom.predicate in marked:
                 message = f"'{atom.predicate}' is a constraint and has no asserted facts"
                 hint = "omit `asserted`: the violations that are derived match"

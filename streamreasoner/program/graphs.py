@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import count, product
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.ast import QUAD, TRIPLE
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.normal_form import aggregates
@@ -228,6 +228,8 @@ def _predicate(literal: ast.Literal) -> str | None:
 
 def _fresh(rule: ast.Rule) -> ast.Variable:
     """A variable that a rule does not have."""
-    used = {each.name for literal in (rule.head, *rule.body) for each in ast.variables(literal)}
+    used = {
+        each.name for literal in (rule.head, *rule.body) for each in traversal.variables(literal)
+    }
     names = (f"g{number or ''}" for number in count())
     return ast.Variable(next(name for name in names if name not in used), rule.span)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from streamreasoner import rulesets
 from streamreasoner.lang import limits
-from streamreasoner.lang.ast import Atom, Import, Query, walk
+from streamreasoner.lang.ast import Atom, Import, Query
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.traversal import walk
 from streamreasoner.program.sources import SHAPES, read_query, read_shapes, read_source
 
 if TYPE_CHECKING:

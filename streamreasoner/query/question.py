@@ -21,11 +21,10 @@ from streamreasoner.lang.ast import (
     PredicateIndicator,
     Variable,
     Wildcard,
-    variables,
-    walk,
 )
 from streamreasoner.lang.binding import bindings, bound_by_atoms
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.traversal import variables, walk
 from streamreasoner.program.checked import check_all
 from streamreasoner.query.syntax import (
     SOURCE,

@@ -17,7 +17,8 @@ from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.engine.epoch import Engine
 from streamreasoner.engine.updates import Updates
 from streamreasoner.facts import FactPattern, decode_rows, in_order, matching
-from streamreasoner.lang.ast import NOWHERE, Atom, Constant, Variable, Wildcard, walk
+from streamreasoner.lang.ast import NOWHERE, Atom, Constant, Variable, Wildcard
+from streamreasoner.lang.traversal import walk
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.query.question import ANSWER
 from streamreasoner.rdf.dictionary import Dictionary

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.counts import counted
 from streamreasoner.facts import decode_facts, in_order, matching, sort_key
-from streamreasoner.lang.ast import TRIPLE, Atom, walk
+from streamreasoner.lang.ast import TRIPLE, Atom
 from streamreasoner.lang.printer import print_rule
+from streamreasoner.lang.traversal import walk
 from streamreasoner.shell.answering import answers
 from streamreasoner.shell.output import Line, Tone
 

@@ -14,9 +14,10 @@ from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
 from streamreasoner.errors import RecursionLimitError
-from streamreasoner.lang.ast import ARITIES, asserted_atoms
+from streamreasoner.lang.ast import ARITIES
 from streamreasoner.lang.parser import parse
 from streamreasoner.lang.printer import print_program
+from streamreasoner.lang.traversal import asserted_atoms
 
 LIMIT = 100
 

@@ -15,8 +15,8 @@ from streamreasoner.lang.ast import (
     Negation,
     UnaryMinus,
     Variable,
-    variables,
 )
+from streamreasoner.lang.traversal import variables
 
 
 def term(expression, bindings):  # noqa: PLR0911

@@ -12,7 +12,8 @@ from programs.cases import CUTS, read_all
 from thorough import THOROUGH
 
 from streamreasoner import rulesets
-from streamreasoner.lang.ast import Atom, walk
+from streamreasoner.lang.ast import Atom
+from streamreasoner.lang.traversal import walk
 from streamreasoner.plan.lower.lowering import lower
 
 CASES = read_all()

@@ -20,19 +20,10 @@ from streamreasoner.analysis.strata.guards import (
     is_bound,
     pattern,
 )
-from streamreasoner.lang.ast import (
-    ARITIES,
-    NOWHERE,
-    Atom,
-    Call,
-    Constant,
-    Negation,
-    Rule,
-    Variable,
-    variables,
-)
+from streamreasoner.lang.ast import ARITIES, NOWHERE, Atom, Call, Constant, Negation, Rule, Variable
 from streamreasoner.lang.constants import RDF_TYPE
 from streamreasoner.lang.printer import print_literal
+from streamreasoner.lang.traversal import variables
 from streamreasoner.rdf.terms import to_ntriples
 
 if TYPE_CHECKING:

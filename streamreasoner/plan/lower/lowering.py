@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.normal_form import aggregates_matches, is_lattice
 from streamreasoner.plan.algebra import Antijoin, PlanError, Project, walk
 from streamreasoner.plan.delta.differentiate import differentiate
@@ -94,7 +94,7 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
             _stratum((), made.results, bodies),
             _stratum((*plain, *made.heads, *beside), made.final, bodies, decided),
         ]
-    read = (atom for rule in checked.rules for atom in ast.asserted_atoms(rule))
+    read = (atom for rule in checked.rules for atom in traversal.asserted_atoms(rule))
     given = tuple(dict.fromkeys(map(_selection, read)))
     hidden |= {f"{ast.GIVEN}{each.predicate}": len(each.arguments) for each in given}
     expiries = tuple(map(_expiry, checked.expiries))

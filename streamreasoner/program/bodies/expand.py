@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.normal_form import aggregates_matches, is_lattice
 from streamreasoner.program.bodies.nested import Nested
 from streamreasoner.program.bodies.ranges import Ranges
@@ -107,5 +107,5 @@ def _lacks_an_atom(rule: ast.Rule) -> bool:
 def _is_computed(argument: ast.Expression) -> bool:
     """Whether an argument of a fact is an expression without variables."""
     return not isinstance(argument, ast.Constant) and not any(
-        isinstance(node, ast.Variable | ast.Wildcard) for node in ast.walk(argument)
+        isinstance(node, ast.Variable | ast.Wildcard) for node in traversal.walk(argument)
     )

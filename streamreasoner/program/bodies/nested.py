@@ -17,7 +17,7 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.constants import UNREADABLE
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.printer import print_rule
@@ -99,7 +99,7 @@ class Nested:
         def change(child: Any) -> Any:
             return self._replaced(child, scope, added)
 
-        return ast.changed(node, change)
+        return traversal.changed(node, change)
 
     def _variable(
         self, node: ast.BodyAggregate, scope: Scope, added: list[ast.Literal]
@@ -111,7 +111,7 @@ class Nested:
             self.diagnostics.append(Diagnostic("SR237", message, node.span, hint))
             return ast.Constant(UNREADABLE, node.span)
         scope = scope.within(added)
-        outer = _unique(each for each in ast.variables(node) if each.name in scope.outside)
+        outer = _unique(each for each in traversal.variables(node) if each.name in scope.outside)
         body = self._ranges.conjunction(node.body)
         unbound = {each.name for each in outer} - bound_by_atoms(body)
         self._check(node, body, outer, unbound, scope)
@@ -188,12 +188,12 @@ def _outside(node: ast.Expression | ast.Literal) -> Iterator[str]:
     if isinstance(node, ast.Variable):
         yield node.name
     if not isinstance(node, ast.BodyAggregate):
-        for child in ast.children(node):
+        for child in traversal.children(node):
             yield from _outside(child)
 
 
 def _has_aggregate(node: ast.Expression | ast.Literal) -> bool:
-    return any(isinstance(each, ast.BodyAggregate) for each in ast.walk(node))
+    return any(isinstance(each, ast.BodyAggregate) for each in traversal.walk(node))
 
 
 def _is_lazy(node: ast.Expression | ast.Literal) -> bool:

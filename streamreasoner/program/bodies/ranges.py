@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.values.functions.integers import whole
@@ -65,7 +65,7 @@ class Ranges:
             hint = "write `?i = range(0, 10)` as a literal of the body, and use ?i"
             self._report("a range is one side of an equality with a variable", node, hint)
         if not isinstance(node, ast.BodyAggregate):
-            for child in ast.children(node):
+            for child in traversal.children(node):
                 self._misplaced(child)
 
     def _atom(self, variable: ast.Variable, call: ast.Call) -> ast.Atom:

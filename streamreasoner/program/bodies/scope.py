@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import definitions
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Scope:
             bound.add(name)
             if isinstance(literal, ast.Atom):
                 bound |= {each.name for each in literal.arguments if isinstance(each, ast.Variable)}
-            read = {each.name for each in ast.variables(literal)} - bound
+            read = {each.name for each in traversal.variables(literal)} - bound
             if isinstance(literal, ast.Disjunction):
                 # Others are its own: an alternative may have variables that no literal shares.
                 read = {each for each in read if self._others_bind(each, literal)}

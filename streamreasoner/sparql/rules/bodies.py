@@ -20,8 +20,8 @@ from streamreasoner.lang.ast import (
     Negation,
     UnaryMinus,
     Variable,
-    variables,
 )
+from streamreasoner.lang.traversal import variables
 from streamreasoner.rdf.vocabulary import UNBOUND
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from streamreasoner.lang.ast import (
     Rule,
     Variable,
     Wildcard,
-    variables,
 )
+from streamreasoner.lang.traversal import variables
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.sparql.rules.bodies import Body, substituted
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.expiry import expiries
 from streamreasoner.errors import StateError
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.parser import parse
 from streamreasoner.program.checked import check_text
 from streamreasoner.state import commit, programs, restore, schemas
@@ -96,6 +96,6 @@ class StoppedState:
             parts = [part for rule in parsed.rules for part in (*rule.heads, *rule.body)]
             parts += (expiry.pattern for expiry in expiries([parsed]))
             for part in parts:
-                for node in ast.walk(part):
+                for node in traversal.walk(part):
                     if isinstance(node, ast.Constant):
                         yield epoch, node.term

@@ -15,10 +15,10 @@ from streamreasoner.lang.ast import (
     UnaryMinus,
     Variable,
 )
-from streamreasoner.lang.build import Builder
 from streamreasoner.lang.constants import UNREADABLE, ConstantReader
 from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.lang.parser import parse
+from streamreasoner.lang.parsing.build import Builder
 from streamreasoner.lang.printer import print_program
 
 HERE = Span("r.dl", 1, 1, 1, 2, 0, 1)

@@ -16,10 +16,10 @@ from streamreasoner.lang.ast import (
     Comparison,
     Disjunction,
     UnaryMinus,
-    walk,
 )
 from streamreasoner.lang.parser import parse, read
 from streamreasoner.lang.printer import print_expression, print_program, print_rule
+from streamreasoner.lang.traversal import walk
 from streamreasoner.program import check
 from streamreasoner.values.builtins import NAMES
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.lang import syntax_error
 from streamreasoner.lang.parser import parse
+from streamreasoner.lang.parsing import syntax_error
 
 MARKS = (":-", ",", "|", ".", "(", ")", "]", "^^")
 TERM = {"VARIABLE", "IRI", "PREFIXED", "STRING", "INTEGER"}

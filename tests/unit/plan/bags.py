@@ -14,7 +14,8 @@ from oracle import arithmetic, holds
 from oracle.builtins import call, compare, test
 from oracle.expressions import term
 
-from streamreasoner.lang.ast import Aggregate, Variable, variables
+from streamreasoner.lang.ast import Aggregate, Variable
+from streamreasoner.lang.traversal import variables
 from streamreasoner.plan import algebra as ra
 from streamreasoner.plan.operands import Column, Comparison, Same, Test, Value
 from streamreasoner.values.formula import compute

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streamreasoner import durations
-from streamreasoner.lang import ast, limits
+from streamreasoner.lang import ast, limits, traversal
 from streamreasoner.lang.constants import RDF_TYPE, UNREADABLE, negative, plain_value, positive
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.rdf.graph_mode import GraphMode
@@ -192,7 +192,7 @@ class Builder:
         condition, then, otherwise = children
         literals = self._literals((condition,))
         for literal in literals:
-            for node in ast.walk(literal):
+            for node in traversal.walk(literal):
                 if isinstance(node, ast.Atom):
                     self._report(
                         "SR107",

@@ -1,0 +1,1 @@
+"""The parts of the parser: what it makes of a tree, and what it says of a text that has none."""

@@ -1,0 +1,98 @@
+"""What is below a node of an AST. Invariant: nodes come in textual order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, assert_never
+
+from streamreasoner.lang.ast import (
+    Aggregate,
+    Atom,
+    BinaryOperation,
+    BodyAggregate,
+    Call,
+    Comparison,
+    Conditional,
+    Constant,
+    Disjunction,
+    Negation,
+    UnaryMinus,
+    Variable,
+    Wildcard,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from streamreasoner.lang.ast import Expression, Literal, Node, Rule
+
+
+def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:  # noqa: PLR0911
+    """Return the nodes directly below `node`, in textual order."""
+    match node:
+        case Constant() | Variable() | Wildcard():
+            return ()
+        case BinaryOperation(_, left, right) | Comparison(left, _, right):
+            return (left, right)
+        case UnaryMinus(operand):
+            return (operand,)
+        case Call(_, arguments) | Aggregate(_, arguments) | Atom(_, arguments):
+            return arguments
+        case Conditional(condition, then, otherwise):
+            return (*condition, then, otherwise)
+        case BodyAggregate(_, arguments, body):
+            return (*arguments, *body)
+        case Negation(atom):
+            return (atom,)
+        case Disjunction(alternatives):
+            return tuple(literal for alternative in alternatives for literal in alternative)
+        case _:
+            assert_never(node)
+
+
+def changed(node: Node, change: Callable[[Any], Any]) -> Node:  # noqa: PLR0911 - one case each
+    """Return a node with other nodes directly below it; one that has none, as it is."""
+    match node:
+        case BinaryOperation(_, left, right) | Comparison(left, _, right):
+            return replace(node, left=change(left), right=change(right))
+        case UnaryMinus(operand):
+            return replace(node, operand=change(operand))
+        case Call(_, arguments) | Atom(_, arguments) | Aggregate(_, arguments):
+            return replace(node, arguments=tuple(map(change, arguments)))
+        case BodyAggregate(_, arguments, body):
+            below = tuple(map(change, arguments))
+            return replace(node, arguments=below, body=tuple(map(change, body)))
+        case Conditional(condition, then, otherwise):
+            conditions = tuple(map(change, condition))
+            return replace(
+                node, condition=conditions, then=change(then), otherwise=change(otherwise)
+            )
+        case Negation(atom):
+            return replace(node, atom=change(atom))
+        case Disjunction(alternatives):
+            parts = tuple(tuple(map(change, literals)) for literals in alternatives)
+            return replace(node, alternatives=parts)
+        case _:
+            return node
+
+
+def walk(node: Expression | Literal) -> Iterator[Expression | Literal]:
+    """Yield `node` and every node below it, in textual order."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def variables(node: Expression | Literal) -> Iterator[Variable]:
+    """Yield every occurrence of a named variable in `node`, in textual order."""
+    for item in walk(node):
+        if isinstance(item, Variable):
+            yield item
+
+
+def asserted_atoms(rule: Rule) -> Iterator[Atom]:
+    """Yield the atoms of a body that only asserted facts match, in textual order."""
+    for literal in rule.body:
+        for item in walk(literal):
+            if isinstance(item, Atom) and item.asserted:
+                yield item
