@@ -64,6 +64,13 @@ FOREIGN_WORDS = re.compile(
 )
 PROSE = frozenset({".md", ".html", ".js"})
 LEAST_WORDS = 5
+# Where the offsets of records are said, and read; in these folders nothing else may spell one.
+COLUMNAR = ("streamreasoner", "backends", "columnar")
+OFFSETS_SAID = frozenset({"records", "superaccumulator.py"})
+RECORDS = frozenset(
+    {"candidate", "chunk", "entry", "fact", "group", "lost", "match", "member", "node", "record"}
+)
+LEAST_PACKED = 8
 KERNEL_FOLDERS = frozenset({"kernels", "native"})
 MOST_MODULES = 12
 # How terms begin. Text that is split into tokens is read with a position, or in one of these.
@@ -121,8 +128,7 @@ def no_history(path: Path, text: str) -> Iterator[tuple[int, str]]:
 
 def native_english(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """Comments, texts and documents use the words that a native technical writer would."""
-    # A word is not worth compiling all kernels again: it changes with its code.
-    if path.suffix == ".py" and not KERNEL_FOLDERS & {*path.parts}:
+    if path.suffix == ".py":
         # Most modules have none of the words, and need not be split.
         parts = _texts(text) if FOREIGN_WORDS.search(text) else []
     elif path.suffix in PROSE:
@@ -208,6 +214,60 @@ def kernels_stand_alone(path: Path, text: str) -> Iterator[tuple[int, str]]:
                 )
 
 
+def offsets_are_named(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """Only `layout.py` and the modules of records say where something is in memory."""
+    parts = path.parts
+    if path.suffix != ".py" or COLUMNAR not in zip(parts, parts[1:], parts[2:], strict=False):
+        return
+    if OFFSETS_SAID & {*parts}:
+        return
+    for node in ast.walk(ast.parse(text)):
+        parts_of_index = ast.walk(node.slice) if isinstance(node, ast.Subscript) else ()
+        spelled = [each for each in parts_of_index if _is_offset(each)]
+        if _is_packing(node) or _is_in_record(node):
+            spelled.append(node)
+        for each in spelled:
+            if isinstance(each, ast.BinOp):
+                yield each.lineno, f"'{ast.unparse(each)}' is an offset: name it in layout.py."
+
+
+def _is_offset(node: ast.AST) -> bool:
+    """Whether a part of an index is a product with a number, or adds a number above 1."""
+    match node:
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            return any(isinstance(each, ast.Constant) for each in (left, right))
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return any(
+                isinstance(each, ast.Constant) and each.value not in (0, 1)
+                for each in (left, right)
+            )
+        case _:
+            return False
+
+
+def _is_packing(node: ast.AST) -> bool:
+    """Whether a shift by a number takes a packed word apart."""
+    match node:
+        case ast.BinOp(
+            op=ast.LShift() | ast.RShift(), left=left, right=ast.Constant(value=int(bits))
+        ):
+            return bits >= LEAST_PACKED and not isinstance(left, ast.Constant)
+        case _:
+            return False
+
+
+def _is_in_record(node: ast.AST) -> bool:
+    """Whether a number is added to a record, or a record multiplied by one."""
+    match node:
+        case ast.BinOp(op=ast.Add() | ast.Mult(), left=left, right=right):
+            names = {each.id for each in (left, right) if isinstance(each, ast.Name)}
+            return bool(names & RECORDS) and any(
+                isinstance(each, ast.Constant) for each in (left, right)
+            )
+        case _:
+            return False
+
+
 def native_names_nothing_above(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """A path in a string is an import that no linter sees."""
     if path.suffix != ".py" or "native" not in path.parts:
@@ -277,6 +337,7 @@ RULES: tuple[Rule, ...] = (
     names_mean_something,
     no_mocks,
     kernels_stand_alone,
+    offsets_are_named,
     native_names_nothing_above,
     term_kinds_are_told_once,
     folders_have_rooms,

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
@@ -20,35 +20,38 @@ from streamreasoner.native.compile import kernel
 
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)
+# A negative index counts from the length. If that is 0, LLVM sees that there is nothing to do.
+_LENGTH = 1 << 40 if config.BOUNDSCHECK else 0
 
 
 def _column(dtype):
-    """An intrinsic that views an address as a column: an array that does not own its memory.
-
-    The array struct is built here, so that kernels compile without reference counting (`compile`).
-    """
+    """An intrinsic that views an address as a column: an array that does not own its memory."""
+    array_type = types.Array(dtype, 1, "C")
 
     @intrinsic
     def column(typingctx, address):
-        array_type = types.Array(dtype, 1, "C")
-
         def codegen(context, builder, signature, arguments):
-            array = make_array(array_type)(context, builder)
-            item = context.get_data_type(dtype)
-            size = ir.Constant(_WORD, context.get_abi_sizeof(item))
-            populate_array(
-                array,
-                data=builder.inttoptr(arguments[0], item.as_pointer()),
-                shape=(ir.Constant(_WORD, 1 << 40),),
-                strides=(size,),
-                itemsize=size,
-                meminfo=None,
-            )
-            return array._getvalue()  # noqa: SLF001 - as in numba's own array functions
+            return _view(context, builder, array_type, arguments[0])
 
         return array_type(types.int64), codegen
 
     return column
+
+
+def _view(context, builder, array_type, address):
+    """The array struct, built here, so that kernels compile without reference counting."""
+    array = make_array(array_type)(context, builder)
+    item = context.get_data_type(array_type.dtype)
+    size = ir.Constant(_WORD, context.get_abi_sizeof(item))
+    populate_array(
+        array,
+        data=builder.inttoptr(address, item.as_pointer()),
+        shape=(ir.Constant(_WORD, _LENGTH),),
+        strides=(size,),
+        itemsize=size,
+        meminfo=None,
+    )
+    return array._getvalue()  # noqa: SLF001 - as in numba's own array functions
 
 
 int8_column = _column(types.int8)
@@ -56,6 +59,46 @@ int32_column = _column(types.int32)
 int64_column = _column(types.int64)
 uint64_column = _column(types.uint64)
 float64_column = _column(types.float64)
+
+
+@intrinsic
+def fixed_address(typingctx, table, number):
+    """An address in a table, as int64, that does not change while a kernel runs."""
+
+    def codegen(context, builder, signature, arguments):
+        return _fixed(context, builder, table, *arguments)
+
+    return types.int64(table, types.int64), codegen
+
+
+def _fixed(context, builder, table_type, table, number):
+    """Load an address. LLVM may keep it, whatever is stored meanwhile."""
+    array = make_array(table_type)(context, builder, table)
+    address = builder.load(builder.gep(array.data, [number]), align=8)
+    address.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return address
+
+
+def _fixed_column(dtype):
+    """A function that makes an intrinsic, which views what is at a number of a table."""
+    array_type = types.Array(dtype, 1, "C")
+
+    def columns(number):
+        @intrinsic
+        def column(typingctx, table):
+            def codegen(context, builder, signature, arguments):
+                address = _fixed(context, builder, table, *arguments, ir.Constant(_WORD, number))
+                return _view(context, builder, array_type, address)
+
+            return array_type(table), codegen
+
+        return column
+
+    return columns
+
+
+fixed_int32_column = _fixed_column(types.int32)
+fixed_int64_column = _fixed_column(types.int64)
 
 
 @kernel

@@ -38,6 +38,31 @@ PLANTED = {
         '"""A module that does one thing."""\nfrom streamreasoner.lang import limits\n',
         2,
     ),
+    "a word in a kernel that reads as translated": (
+        "streamreasoner/rdf/kernels/x.py",
+        '"""Ids of terms. Invariant: an id of 0 is no term."""\n',
+        1,
+    ),
+    "a field of a record by its number": (
+        "streamreasoner/backends/columnar/kernels/joining/x.py",
+        '"""A module that does one thing."""\nx = words[2 * y + layout.CELLS]\n',
+        2,
+    ),
+    "an item of a row by its number": (
+        "streamreasoner/backends/columnar/x.py",
+        '"""A module that does one thing."""\nx = operands[at + 3]\n',
+        2,
+    ),
+    "the entry of a fact by its number": (
+        "streamreasoner/backends/columnar/kernels/epoch/x.py",
+        '"""A module that does one thing."""\nentry = fact + 1\n',
+        2,
+    ),
+    "a packed word that is taken apart": (
+        "streamreasoner/backends/columnar/kernels/settling/x.py",
+        '"""A module that does one thing."""\nx = journal[i] >> 32\n',
+        2,
+    ),
     "native naming a package above it": (
         "streamreasoner/native/x.py",
         '"""A module that does one thing."""\nFOLDER = "backends/columnar"\n',

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar.kernels.records import layout, slots
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.settling import reduce
 from streamreasoner.backends.columnar.kernels.settling.superaccumulator import (
     DIGITS_DOUBLE,
@@ -57,7 +57,7 @@ def result(units: NDArray[np.int64], at: int, function: int) -> str | None:
 def group_result(state: Arena, dictionary: Dictionary, group: int) -> str | None:
     """The result term of a group, for kernels that cannot compute it."""
     units = state.units
-    grouping = layout.ARRANGEMENT_WIDTH * (int(units[group]) & slots.LOW)
+    grouping = layout.ARRANGEMENT_WIDTH * (int(units[group]) & layout.LOW)
     row = int(state.column(layout.ARRANGEMENTS)[grouping + layout.ARRANGEMENT_REDUCTION]) - 1
     reductions = state.column(layout.REDUCTIONS)[row * layout.REDUCTION_WIDTH :]
     keys = int(reductions[layout.REDUCTION_KEYS])

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.backends.columnar.kernels.records import slots
+from streamreasoner.backends.columnar.kernels.records import layout, slots
 
 MASK = 15
 
@@ -26,7 +26,7 @@ def test_put_and_remove_agree_with_a_set(steps):
             slots.remove(table, MASK, tag, identifier)
             present.remove(identifier)
 
-        assert sorted(table[table != 0] & slots.LOW) == sorted(present)
+        assert sorted(table[table != 0] & layout.LOW) == sorted(present)
         for member in present:
             assert member in _probe(table, 13 + (member - 1) % 5)
 
@@ -50,6 +50,6 @@ def _probe(table, tag):
     identifiers = []
     i = tag % len(table)
     while table[i]:
-        identifiers.append(table[i] & slots.LOW)
+        identifiers.append(table[i] & layout.LOW)
         i = (i + 1) % len(table)
     return identifiers

@@ -130,14 +130,14 @@ class Classes:
         size = 8
         while size < 2 * len(self._children):
             size *= 2
-        slots = np.full(2 * size, -1, np.int64)
+        slots = np.full((size, layout.TRIE_WIDTH), -1, np.int64)
         for node, constant, child in self._children:
-            key = (node << 32) | constant
+            key = (node << layout.HALF) | constant
             i = mix(0, key) & (size - 1)
-            while slots[2 * i + 1] >= 0:
+            while slots[i, layout.TRIE_CHILD] >= 0:
                 i = (i + 1) & (size - 1)
-            slots[2 * i : 2 * i + 2] = key, child
-        return slots
+            slots[i] = key, child
+        return slots.ravel()
 
     def members(self, row: list[int]) -> list[int]:
         """The arrangements that the facts of a class belong to."""
@@ -149,9 +149,9 @@ class Classes:
         offsets = np.full((len(self.rows), self.queries.groupings), -1, np.int32)
         for words, row in zip(offsets, self.rows, strict=True):
             for i, arrangement in enumerate(self.members(row)):
-                words[arrangement] = row[layout.CLASS_LINKS] + 2 * i
+                words[arrangement] = row[layout.CLASS_LINKS] + layout.LINK_WIDTH * i
             if row[layout.CLASS_LATTICE]:
-                words[row[layout.CLASS_LATTICE] - 1] = row[layout.CLASS_LINKS] - 2
+                words[row[layout.CLASS_LATTICE] - 1] = row[layout.CLASS_LINKS] - layout.LINK_WIDTH
         return offsets
 
     def driven(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -200,9 +200,9 @@ class Classes:
         assert len(lattices) <= 1, "Lattices that unify are one."  # noqa: S101
         members = sorted(applying(self._arranged))
         # The link of a lattice is first, so all candidates of a group have it at the same word.
-        links = layout.CELLS + queries.arities[predicate] + 2 * len(lattices)
-        words = links + 2 * len(members)
-        if words > 2 * layout.MAX_RECORD:
+        links = layout.CELLS + queries.arities[predicate] + layout.LINK_WIDTH * len(lattices)
+        words = links + layout.LINK_WIDTH * len(members)
+        if words > layout.WORDS * layout.MAX_RECORD:
             raise ProgramError(
                 f"Rules look up '{predicate}' by {len(members)} combinations of its arguments; at"
                 f" most {layout.MAX_RECORD - (links + 1) // 2} are supported. Split the predicate."

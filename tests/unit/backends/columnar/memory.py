@@ -19,8 +19,8 @@ from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.kernels.joining import derive
 from streamreasoner.backends.columnar.kernels.records import layout, pending
 from streamreasoner.backends.columnar.kernels.records.fact_record import find
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
-from streamreasoner.backends.columnar.kernels.settling import chosen, reduce, settle
+from streamreasoner.backends.columnar.kernels.records.layout import LOW
+from streamreasoner.backends.columnar.kernels.settling import reduce, settle
 from streamreasoner.backends.columnar.kernels.settling.superaccumulator import DIGITS_DOUBLE
 from streamreasoner.engine.fixpoint import INPUT
 from streamreasoner.plan.lower.lowering import lower
@@ -358,7 +358,7 @@ class Memory:
         """The chunks of a list of chosen values, each with its units."""
         chunk = int(self.state.units[fields + layout.CHOSEN_FIRST])
         while chunk:
-            yield chunk, chosen.CHUNK
+            yield chunk, layout.CHUNK_UNITS
             chunk = int(self.words[2 * chunk])
 
     def winners(self, fields):

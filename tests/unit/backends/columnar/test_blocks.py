@@ -9,7 +9,7 @@ from unit.backends.columnar.memory import FEW, Memory
 
 from streamreasoner.backends.columnar.kernels.joining import blocks, derive
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.records.layout import LOW
 from streamreasoner.backends.columnar.kernels.settling import settle
 
 # Blocks of `e`, which has two classes, agree on the second argument; `f` and `g` form none.

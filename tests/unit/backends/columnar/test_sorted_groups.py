@@ -11,7 +11,7 @@ from unit.backends.columnar.memory import DENSE, FEW, Memory
 
 from streamreasoner.backends.columnar.kernels.joining import derive, together
 from streamreasoner.backends.columnar.kernels.records import layout, sorted_groups
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.records.layout import LOW
 from streamreasoner.backends.columnar.kernels.settling import settle
 
 ITEMS = st.lists(st.integers(0, 2**62), max_size=120)

@@ -8,14 +8,8 @@ reading writes each row where it belongs: two walks over the journal, whatever i
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.entry import (
-    prefetch_journaled,
-    prefetch_journaled_entry,
-    state_of,
-    trace_rows,
-)
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
-from streamreasoner.native.addresses import int32_column, int64_column
+from streamreasoner.backends.columnar.kernels.records.entry import state_of, trace_rows
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.native.compile import inlined, kernel
 
 DERIVED, CLOSURE, TRACE = range(3)
@@ -37,37 +31,32 @@ def count_changes(table: layout.Int64s, places: layout.Int64s, blocks: layout.In
         places: By collection and relation: gets the number of the block, if it has rows.
         blocks: Rows of BLOCK_WIDTH, as many as *places*: gets the blocks.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
-    facts = int64_column(table[layout.JOURNAL_FACTS])
-    entries = int64_column(table[layout.JOURNAL_ENTRIES])
     places[:] = 0
-    for i in range(scalars[layout.JOURNALED_FACTS]):
-        prefetch_journaled(table, i)
-        fact = facts[i] & LOW
-        row = ((facts[i] >> layout.JOURNAL_CLASS_SHIFT) & layout.CLASS_BITS) * layout.CLASS_WIDTH
-        relation = classes[row + layout.CLASS_RELATION]
-        if classes[row + layout.CLASS_HIDDEN] == 0:
-            derived, closure = _difference(facts[i] >> 32, state_of(table, fact))
+    for i in range(views.scalars(table)[layout.JOURNALED_FACTS]):
+        lists.prefetch_journaled(table, i)
+        fact = lists.journaled_fact(table, i)
+        kind = lists.journaled_class(table, i)
+        relation = facts.class_field(table, kind, layout.CLASS_RELATION)
+        if facts.class_field(table, kind, layout.CLASS_HIDDEN) == 0:
+            derived, closure = _difference(lists.state_before(table, i), state_of(table, fact))
             places[DERIVED, relation] += derived != 0
             places[CLOSURE, relation] += closure != 0
-        if words[2 * fact] & layout.FRESH != 0:
+        if facts.has(table, fact, layout.FRESH):
             places[TRACE, relation] += trace_rows(table, fact)
-    for i in range(scalars[layout.JOURNALED_ENTRIES]):
-        prefetch_journaled_entry(table, i)
-        if units[entries[2 * i] & LOW] >> layout.MULTIPLICITY_SHIFT != entries[2 * i + 1]:
-            fact = (entries[2 * i] >> 32) & layout.FACT_BITS
-            row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-            places[TRACE, classes[row + layout.CLASS_RELATION]] += 1
+    for i in range(views.scalars(table)[layout.JOURNALED_ENTRIES]):
+        lists.prefetch_journaled_entry(table, i)
+        if facts.multiplicity(table, lists.journaled_entry(table, i)) != lists.multiplicity_before(
+            table, i
+        ):
+            fact = lists.journaled_entry_fact(table, i)
+            kind = facts.class_of(table, fact)
+            places[TRACE, facts.class_field(table, kind, layout.CLASS_RELATION)] += 1
     return _place(table, places, blocks)
 
 
 @inlined
 def _place(table: layout.Int64s, places: layout.Int64s, blocks: layout.Int64s) -> int:
     """Make blocks of the numbers of rows in *places*, behind each other in each collection."""
-    arities = int32_column(table[layout.RELATIONS])
     block = 0
     for collection in range(COLLECTIONS):
         row = 0
@@ -82,7 +71,7 @@ def _place(table: layout.Int64s, places: layout.Int64s, blocks: layout.Int64s) -
                 blocks[block, CELL] = cell
                 places[collection, relation] = block
                 row += rows
-                cell += rows * arities[2 * relation]
+                cell += rows * views.arity(table, relation)
                 block += 1
     return block
 
@@ -114,45 +103,41 @@ def read_changes(
         iterations: Their iterations.
         multiplicities: Their multiplicities.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
-    facts = int64_column(table[layout.JOURNAL_FACTS])
-    entries = int64_column(table[layout.JOURNAL_ENTRIES])
-    for i in range(scalars[layout.JOURNALED_FACTS]):
-        prefetch_journaled(table, i)
-        fact = facts[i] & LOW
-        row = ((facts[i] >> layout.JOURNAL_CLASS_SHIFT) & layout.CLASS_BITS) * layout.CLASS_WIDTH
-        relation, arity = classes[row + layout.CLASS_RELATION], classes[row + layout.CLASS_ARITY]
-        if classes[row + layout.CLASS_HIDDEN] == 0:
-            derived, closure = _difference(facts[i] >> 32, state_of(table, fact))
+    words = views.words(table)
+    for i in range(views.scalars(table)[layout.JOURNALED_FACTS]):
+        lists.prefetch_journaled(table, i)
+        fact = lists.journaled_fact(table, i)
+        kind = lists.journaled_class(table, i)
+        relation = facts.class_field(table, kind, layout.CLASS_RELATION)
+        arity = facts.class_field(table, kind, layout.CLASS_ARITY)
+        if facts.class_field(table, kind, layout.CLASS_HIDDEN) == 0:
+            derived, closure = _difference(lists.state_before(table, i), state_of(table, fact))
             if derived != 0:
                 block = places[DERIVED, relation]
                 derived_signs[_add(blocks, block, words, fact, arity, derived_cells)] = derived
             if closure != 0:
                 block = places[CLOSURE, relation]
                 closure_signs[_add(blocks, block, words, fact, arity, closure_cells)] = closure
-        if words[2 * fact] & layout.FRESH != 0:
-            entry = fact + 1
+        if facts.has(table, fact, layout.FRESH):
+            entry = facts.first_entry(fact)
             while entry != 0:
-                multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
+                multiplicity = facts.multiplicity(table, entry)
                 if multiplicity != 0:
                     at = _add(blocks, places[TRACE, relation], words, fact, arity, trace_cells)
-                    iterations[at] = words[2 * entry + 2]
+                    iterations[at] = facts.iteration(table, entry)
                     multiplicities[at] = multiplicity
-                entry = words[2 * entry + 3]
-    for i in range(scalars[layout.JOURNALED_ENTRIES]):
-        prefetch_journaled_entry(table, i)
-        entry = entries[2 * i] & LOW
-        difference = (units[entry] >> layout.MULTIPLICITY_SHIFT) - entries[2 * i + 1]
+                entry = facts.next_entry(table, entry)
+    for i in range(views.scalars(table)[layout.JOURNALED_ENTRIES]):
+        lists.prefetch_journaled_entry(table, i)
+        entry = lists.journaled_entry(table, i)
+        difference = facts.multiplicity(table, entry) - lists.multiplicity_before(table, i)
         if difference != 0:
-            fact = (entries[2 * i] >> 32) & layout.FACT_BITS
-            row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-            block = places[TRACE, classes[row + layout.CLASS_RELATION]]
-            arity = classes[row + layout.CLASS_ARITY]
+            fact = lists.journaled_entry_fact(table, i)
+            kind = facts.class_of(table, fact)
+            block = places[TRACE, facts.class_field(table, kind, layout.CLASS_RELATION)]
+            arity = facts.class_field(table, kind, layout.CLASS_ARITY)
             at = _add(blocks, block, words, fact, arity, trace_cells)
-            iterations[at] = words[2 * entry + 2]
+            iterations[at] = facts.iteration(table, entry)
             multiplicities[at] = difference
 
 
@@ -170,7 +155,7 @@ def _add(
     blocks[block, ROW] = row + 1
     at = blocks[block, CELL]
     blocks[block, CELL] = at + arity
-    base = 2 * fact + layout.CELLS
+    base = facts.arguments_at(fact)
     for j in range(arity):
         cells[at + j] = words[base + j]
     return row

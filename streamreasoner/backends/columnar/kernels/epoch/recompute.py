@@ -22,10 +22,11 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import (
     prefetch_slot,
     tag_of,
 )
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.pending import flush, push
-from streamreasoner.backends.columnar.kernels.records.slots import LOW, reserve
+from streamreasoner.backends.columnar.kernels.records.slots import reserve
 from streamreasoner.backends.columnar.kernels.settling.settle import clear_class_lists
-from streamreasoner.native.addresses import int32_column, int64_column, prefetch
+from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 BLOCK = 32
@@ -44,13 +45,12 @@ def asserted(table: layout.Int64s, records: layout.Int32s) -> int:
         table: The addresses.
         records: Has room for all facts. They come in no particular order.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    mask = scalars[layout.FACT_MASK]
+    slots = int64_column(views.fact_table(table))
+    mask = views.scalars(table)[layout.FACT_MASK]
     count = 0
     for i in range(mask + 1):
-        prefetch(table[layout.ARENA] + 8 * (slots[(i + _AHEAD) & mask] & LOW))
-        fact = slots[i] & LOW
+        views.prefetch_unit(table, lists.lower(slots[(i + _AHEAD) & mask]))
+        fact = lists.lower(slots[i])
         if fact != 0 and _multiplicity(table, fact, 0) != 0:
             records[count] = fact
             count += 1
@@ -62,22 +62,20 @@ def _multiplicity(table: layout.Int64s, fact: int, iteration: int) -> int:
     """The multiplicity of a fact at an iteration."""
     entry = find_entry(table, fact, iteration)
     # The arena begins with an empty record.
-    return int64_column(table[layout.ARENA])[entry] >> layout.MULTIPLICITY_SHIFT
+    return facts.multiplicity(table, entry)
 
 
 @kernel
 def assert_again(table: layout.Int64s, former: layout.Int64s, records: layout.Int32s) -> int:
     """Add what is asserted of the records of a former state; returns a status."""
-    words = int32_column(former[layout.ARENA])
-    classes = int32_column(former[layout.CLASSES])
     reserve(table, layout.FACT_TABLE, layout.FACT_MASK, len(records))
     for i in range(len(records)):
         fact = records[i]
-        kind = words[2 * fact] & layout.CLASS_BITS
-        relation = classes[kind * layout.CLASS_WIDTH + layout.CLASS_RELATION]
+        kind = facts.class_of(former, fact)
+        relation = facts.class_field(former, kind, layout.CLASS_RELATION)
         multiplicity = _multiplicity(former, fact, 0)
-        at = 2 * fact + layout.CELLS
-        status = push(table, relation, words, at, 0, multiplicity, kind)
+        at = facts.arguments_at(fact)
+        status = push(table, relation, views.words(former), at, 0, multiplicity, kind)
         if status != layout.OK:
             return status
     return flush(table)
@@ -95,7 +93,7 @@ def compare(
         found: Bits by fact of the former state, all 0.
         tags: Of shape (BLOCK,), for the hashes of a block of facts.
     """
-    held = int64_column(former[layout.SCALARS])[layout.FACT_COUNT]
+    held = views.scalars(former)[layout.FACT_COUNT]
     clear_class_lists(table)
     common = _compare_facts(table, former, found, tags)
     if common < 0:
@@ -112,44 +110,37 @@ def _compare_facts(
 
     Returns the number of these, or -1 if the arena is full.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    old_words = int32_column(former[layout.ARENA])
     common = 0
-    words = int32_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
-    facts = int64_column(table[layout.JOURNAL_FACTS])
-    count = scalars[layout.JOURNALED_FACTS]
-    scalars[layout.JOURNALED_FACTS] = 0
+    count = views.scalars(table)[layout.JOURNALED_FACTS]
+    views.scalars(table)[layout.JOURNALED_FACTS] = 0
     for start in range(0, count, BLOCK):
         end = min(start + BLOCK, count)
         for i in range(start, end):
-            fact = facts[i] & LOW
-            row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-            relation = classes[row + layout.CLASS_RELATION]
-            tags[i - start] = tag_of(table, relation, words, 2 * fact + layout.CELLS)
+            fact = lists.journaled_fact(table, i)
+            relation = facts.field_of(table, fact, layout.CLASS_RELATION)
+            tags[i - start] = tag_of(table, relation, views.words(table), facts.arguments_at(fact))
             prefetch_slot(former, tags[i - start])
         for i in range(start, end):
             prefetch_record(former, tags[i - start])
         for i in range(start, end):
-            fact = facts[i] & LOW
-            kind = words[2 * fact] & layout.CLASS_BITS
-            row = kind * layout.CLASS_WIDTH
-            relation = classes[row + layout.CLASS_RELATION]
-            arity = classes[row + layout.CLASS_ARITY]
-            at = 2 * fact + layout.CELLS
-            other = find_tagged(former, relation, words, at, arity, tags[i - start])
+            fact = lists.journaled_fact(table, i)
+            kind = facts.class_of(table, fact)
+            relation = facts.class_field(table, kind, layout.CLASS_RELATION)
+            arity = facts.class_field(table, kind, layout.CLASS_ARITY)
+            at = facts.arguments_at(fact)
+            other = find_tagged(former, relation, views.words(table), at, arity, tags[i - start])
             state = 0
             if other != 0:
                 common += 1
                 found[other >> WORD_SHIFT] |= 1 << (other & _WORD)
-            if other != 0 and old_words[2 * other] & layout.FRESH == 0:
-                words[2 * fact] &= ~layout.FRESH
+            if other != 0 and not facts.has(former, other, layout.FRESH):
+                facts.unmark(table, fact, layout.FRESH)
                 state = _former_state(former, other)
                 differs = _compare_entries(table, fact, former, other)
                 if differs < 0:
                     return -1
                 if differs == 0 and state == state_of(table, fact):
-                    words[2 * fact + layout.JOURNAL_WORD] = 0
+                    facts.set_word(table, fact, layout.JOURNAL_WORD, 0)
                     continue
             journal_with(table, fact, kind, state)
     return common
@@ -161,18 +152,16 @@ def _compare_entries(table: layout.Int64s, fact: int, former: layout.Int64s, oth
 
     Returns whether there are any, or entries for the commit to free; -1 if the arena is full.
     """
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
     differs = 0
-    entry = fact + 1
+    entry = facts.first_entry(fact)
     while entry != 0:
-        before = _multiplicity(former, other, words[2 * entry + 2])
-        if units[entry] >> layout.MULTIPLICITY_SHIFT != before:
+        before = _multiplicity(former, other, facts.iteration(table, entry))
+        if facts.multiplicity(table, entry) != before:
             journal_entry(table, fact, entry, before)
             differs = 1
-        elif units[entry] == layout.EMPTY_ENTRY:
+        elif facts.is_empty_entry(table, entry):
             differs = 1
-        entry = words[2 * entry + 3]
+        entry = facts.next_entry(table, entry)
     added = _add_entries(table, fact, former, other)
     return added if added < 0 else differs | added
 
@@ -183,19 +172,18 @@ def _add_entries(table: layout.Int64s, fact: int, former: layout.Int64s, other: 
 
     Returns whether there are any, or -1 if the arena is full.
     """
-    words = int32_column(former[layout.ARENA])
-    units = int64_column(former[layout.ARENA])
     added = 0
-    entry = other + 1
+    entry = facts.first_entry(other)
     while entry != 0:
-        before = units[entry] >> layout.MULTIPLICITY_SHIFT
-        if before != 0 and find_entry(table, fact, words[2 * entry + 2]) == 0:
-            empty = entry_at(table, fact, words[2 * entry + 2])
+        before = facts.multiplicity(former, entry)
+        iteration = facts.iteration(former, entry)
+        if before != 0 and find_entry(table, fact, iteration) == 0:
+            empty = entry_at(table, fact, iteration)
             if empty == 0:
                 return -1
             journal_entry(table, fact, empty, before)
             added = 1
-        entry = words[2 * entry + 3]
+        entry = facts.next_entry(former, entry)
     return added
 
 
@@ -205,19 +193,17 @@ def _add_lost(table: layout.Int64s, former: layout.Int64s, found: layout.Int64s)
 
     The commit drops them, like those that an epoch has left without multiplicities.
     """
-    scalars = int64_column(former[layout.SCALARS])
-    slots = int64_column(former[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    words = int32_column(former[layout.ARENA])
-    mask = scalars[layout.FACT_MASK]
+    slots = int64_column(views.fact_table(former))
+    mask = views.scalars(former)[layout.FACT_MASK]
     for i in range(mask + 1):
         ahead = slots[(i + _AHEAD) & mask]
-        if not _is_marked(found, ahead & LOW):
-            prefetch(former[layout.ARENA] + 8 * (ahead & LOW))
-            prefetch_slot(table, (ahead >> 32) & LOW)
-        fact = slots[i] & LOW
-        if fact == 0 or _is_marked(found, fact) or words[2 * fact] & layout.FRESH != 0:
+        if not _is_marked(found, lists.lower(ahead)):
+            views.prefetch_unit(former, lists.lower(ahead))
+            prefetch_slot(table, lists.upper(ahead))
+        fact = lists.lower(slots[i])
+        if fact == 0 or _is_marked(found, fact) or facts.has(former, fact, layout.FRESH):
             continue
-        if _add_empty(table, former, fact, (slots[i] >> 32) & LOW) != layout.OK:
+        if _add_empty(table, former, fact, lists.upper(slots[i])) != layout.OK:
             return layout.FULL
     return layout.OK
 
@@ -225,7 +211,7 @@ def _add_lost(table: layout.Int64s, former: layout.Int64s, found: layout.Int64s)
 @inlined
 def _former_state(former: layout.Int64s, fact: int) -> int:
     """The state of a fact before the epoch, which has been withdrawn but not rederived."""
-    noted = int32_column(former[layout.ARENA])[2 * fact + layout.JOURNAL_WORD]
+    noted = facts.word(former, fact, layout.JOURNAL_WORD)
     return noted - 1 if noted != 0 else state_of(former, fact)
 
 
@@ -238,15 +224,16 @@ def _is_marked(found: layout.Int64s, fact: int) -> bool:
 @inlined
 def _add_empty(table: layout.Int64s, former: layout.Int64s, other: int, tag: int) -> int:
     """Create a fact of a former state, without multiplicities, and journal it; returns a status."""
-    words = int32_column(former[layout.ARENA])
-    kind = words[2 * other] & layout.CLASS_BITS
-    iteration = words[2 * (other + 1) + 2]
-    # No group of a lattice has it: it is no candidate.
+    kind = facts.class_of(former, other)
+    iteration = facts.iteration(former, facts.first_entry(other))
+    # It is in no group of a lattice, as it is not a candidate.
     header = kind | layout.UNLISTED
-    fact = new_record(table, header, words, 2 * other + layout.CELLS, tag, iteration, 0)
+    fact = new_record(
+        table, header, views.words(former), facts.arguments_at(other), tag, iteration, 0
+    )
     if fact == 0:
         return layout.FULL
-    before = int64_column(former[layout.ARENA])[other + 1] >> layout.MULTIPLICITY_SHIFT
-    journal_entry(table, fact, fact + 1, before)
+    before = facts.multiplicity(former, facts.first_entry(other))
+    journal_entry(table, fact, facts.first_entry(fact), before)
     journal_with(table, fact, kind, _former_state(former, other))
     return layout.OK if _add_entries(table, fact, former, other) >= 0 else layout.FULL

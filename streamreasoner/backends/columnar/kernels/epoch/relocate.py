@@ -22,17 +22,20 @@ from streamreasoner.backends.columnar.kernels.records.entry import (
     touch_at_start,
 )
 from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, classify, release
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.pending import flush
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.work import start_clock
 from streamreasoner.backends.columnar.kernels.settling.lattice import restore_group, unmark_group
-from streamreasoner.native.addresses import int32_column, int64_column
+from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 RELINKED = 1
 """Effect on a class of candidates: some of its facts were relocated."""
 CONVERTED = 2
 """Effect on a class: its facts are candidates of another lattice than before, or of none."""
+
+
+ITEM_PLAN, ITEM_SIGN, ITEM_STRATUM, ITEM_FIELD = range(4)
 
 
 @kernel
@@ -46,27 +49,23 @@ def detach(table: layout.Int64s, new_table: layout.Int64s) -> int:
     Returns:
         Units of arena that the relocated records will take.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    words = int32_column(table[layout.ARENA])
-    old = int32_column(table[layout.CLASSES])
-    new = int32_column(new_table[layout.CLASSES])
+    slots = int64_column(views.fact_table(table))
     units = 0
-    for i in range(scalars[layout.FACT_MASK] + 1):
-        fact = slots[i] & LOW
+    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
+        fact = lists.lower(slots[i])
         if fact == 0:
             continue
-        before = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-        kind = classify(
-            new_table, old[before + layout.CLASS_RELATION], words, 2 * fact + layout.CELLS
-        )
-        if not _same_links(table, new_table, before, kind * layout.CLASS_WIDTH):
-            if words[2 * fact] & layout.ARRANGED != 0:
+        before = facts.class_of(table, fact)
+        relation = facts.class_field(table, before, layout.CLASS_RELATION)
+        kind = classify(new_table, relation, views.words(table), facts.arguments_at(fact))
+        if not _same_links(table, new_table, before, kind):
+            if facts.has(table, fact, layout.ARRANGED):
                 withdraw(table, fact)
-            if old[before + layout.CLASS_LATTICE] != 0 and words[2 * fact] & layout.UNLISTED == 0:
+            is_candidate = facts.class_field(table, before, layout.CLASS_LATTICE) != 0
+            if is_candidate and not facts.has(table, fact, layout.UNLISTED):
                 delist(table, fact)
-            words[2 * fact] |= layout.MARKED
-            units += new[kind * layout.CLASS_WIDTH + layout.CLASS_UNITS]
+            facts.mark(table, fact, layout.MARKED)
+            units += facts.class_field(new_table, kind, layout.CLASS_UNITS)
     return units
 
 
@@ -82,54 +81,46 @@ def relocate(
         sizes: Output: number of facts by class, int64.
         effects: Output: CONVERTED or RELINKED, by class.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    old = int32_column(old_table[layout.CLASSES])
-    new = int32_column(table[layout.CLASSES])
-    for i in range(scalars[layout.FACT_MASK] + 1):
-        fact = slots[i] & LOW
+    slots = int64_column(views.fact_table(table))
+    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
+        fact = lists.lower(slots[i])
         if fact == 0:
             continue
-        before = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-        kind = classify(table, old[before + layout.CLASS_RELATION], words, 2 * fact + layout.CELLS)
+        before = facts.class_of(table, fact)
+        relation = facts.class_field(old_table, before, layout.CLASS_RELATION)
+        kind = classify(table, relation, views.words(table), facts.arguments_at(fact))
         sizes[kind] += 1
-        if (
-            old[before + layout.CLASS_LATTICE]
-            != new[kind * layout.CLASS_WIDTH + layout.CLASS_LATTICE]
-        ):
+        lattice = facts.class_field(table, kind, layout.CLASS_LATTICE)
+        if facts.class_field(old_table, before, layout.CLASS_LATTICE) != lattice:
             effects[kind] = CONVERTED
-        if words[2 * fact] & layout.MARKED == 0:
-            words[2 * fact] = (words[2 * fact] & ~layout.CLASS_BITS) | kind
+        if not facts.has(table, fact, layout.MARKED):
+            facts.set_header(table, fact, (facts.header(table, fact) & ~layout.CLASS_BITS) | kind)
             continue
-        moved = allocate(table, new[kind * layout.CLASS_WIDTH + layout.CLASS_UNITS])
-        words[2 * moved] = kind | layout.MARKED
-        units[moved + 1] = units[fact + 1]
-        units[moved + 2] = units[fact + 2]
-        for j in range(old[before + layout.CLASS_ARITY]):
-            words[2 * moved + layout.CELLS + j] = words[2 * fact + layout.CELLS + j]
-        if new[kind * layout.CLASS_WIDTH + layout.CLASS_LATTICE] != 0:
-            words[2 * moved] |= layout.UNLISTED
+        moved = allocate(table, facts.class_field(table, kind, layout.CLASS_UNITS))
+        facts.set_header(table, moved, kind | layout.MARKED)
+        facts.copy_entry(table, facts.first_entry(fact), facts.first_entry(moved))
+        for j in range(facts.class_field(old_table, before, layout.CLASS_ARITY)):
+            views.words(table)[facts.arguments_at(moved) + j] = facts.argument(table, fact, j)
+        if lattice != 0:
+            facts.mark(table, moved, layout.UNLISTED)
             effects[kind] = max(effects[kind], RELINKED)
-        slots[i] = (slots[i] & ~LOW) | moved
-        release(table, fact, old[before + layout.CLASS_UNITS])
+        slots[i] = lists.pack(lists.upper(slots[i]), moved)
+        release(table, fact, facts.class_field(old_table, before, layout.CLASS_UNITS))
 
 
 @kernel
 def attach(table: layout.Int64s) -> int:
     """Add relocated facts to their groups; returns a status."""
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    words = int32_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
-    for i in range(scalars[layout.FACT_MASK] + 1):
-        fact = slots[i] & LOW
-        if fact == 0 or words[2 * fact] & layout.MARKED == 0:
+    slots = int64_column(views.fact_table(table))
+    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
+        fact = lists.lower(slots[i])
+        if fact == 0 or not facts.has(table, fact, layout.MARKED):
             continue
-        words[2 * fact] &= ~layout.MARKED
-        row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-        if classes[row + layout.CLASS_LATTICE] != 0 and enlist(table, fact) != layout.OK:
+        facts.unmark(table, fact, layout.MARKED)
+        if (
+            facts.field_of(table, fact, layout.CLASS_LATTICE) != 0
+            and enlist(table, fact) != layout.OK
+        ):
             return layout.FULL
         if has_transitions(table, fact) and arrange(table, fact) != layout.OK:
             return layout.FULL
@@ -139,14 +130,12 @@ def attach(table: layout.Int64s) -> int:
 @kernel
 def restore_winners(table: layout.Int64s, values: layout.Int64s, effects: layout.Int32s) -> int:
     """Restore the winners of the groups of relocated candidates; returns a status."""
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    words = int32_column(table[layout.ARENA])
+    slots = int64_column(views.fact_table(table))
     status = layout.OK
     for restoring in (True, False):
-        for i in range(scalars[layout.FACT_MASK] + 1):
-            fact = slots[i] & LOW
-            if fact != 0 and effects[words[2 * fact] & layout.CLASS_BITS] == RELINKED:
+        for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
+            fact = lists.lower(slots[i])
+            if fact != 0 and effects[facts.class_of(table, fact)] == RELINKED:
                 if restoring:
                     status = max(status, restore_group(table, values, fact))
                 else:
@@ -157,12 +146,10 @@ def restore_winners(table: layout.Int64s, values: layout.Int64s, effects: layout
 @kernel
 def journal_converted(table: layout.Int64s, effects: layout.Int32s) -> None:
     """Journal the facts of CONVERTED classes, so that all of them are settled again."""
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    words = int32_column(table[layout.ARENA])
-    for i in range(scalars[layout.FACT_MASK] + 1):
-        fact = slots[i] & LOW
-        if fact != 0 and effects[words[2 * fact] & layout.CLASS_BITS] == CONVERTED:
+    slots = int64_column(views.fact_table(table))
+    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
+        fact = lists.lower(slots[i])
+        if fact != 0 and effects[facts.class_of(table, fact)] == CONVERTED:
             journal_fact(table, fact)
 
 
@@ -176,17 +163,16 @@ def evaluate_in_full(
         table: The addresses.
         values: Values of terms.
         starts: By class, the first of its *items*, and the total at the end.
-        items: int32 of shape (n, 4): plan, sign, stratum, and the class field that holds strata.
+        items: int32 rows of plan, sign, stratum, and the class field that holds strata.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    words = int32_column(table[layout.ARENA])
-    drivers = int64_column(table[layout.DELTAS])
+    scalars = views.scalars(table)
+    slots = int64_column(views.fact_table(table))
+    drivers = views.deltas(table)
     count = 0
     # Derivations may grow the table of facts, so the drivers are collected first.
     for i in range(scalars[layout.FACT_MASK] + 1):
-        fact = slots[i] & LOW
-        kind = words[2 * fact] & layout.CLASS_BITS
+        fact = lists.lower(slots[i])
+        kind = facts.class_of(table, fact)
         if fact != 0 and starts[kind] != starts[kind + 1] and has_transitions(table, fact):
             drivers[count] = fact
             count += 1
@@ -194,12 +180,12 @@ def evaluate_in_full(
     status = layout.OK
     start_clock(table)
     for i in range(count):
-        kind = words[2 * drivers[i]] & layout.CLASS_BITS
+        kind = facts.class_of(table, drivers[i])
         for j in range(starts[kind], starts[kind + 1]):
-            scalars[layout.STRATUM] = items[j, 2]
-            scalars[layout.STRATUM_FIELD] = items[j, 3]
+            scalars[layout.STRATUM] = items[j, ITEM_STRATUM]
+            scalars[layout.STRATUM_FIELD] = items[j, ITEM_FIELD]
             if status == layout.OK:
-                status = _drive(table, values, drivers[i], items[j, 0], items[j, 1])
+                status = _drive(table, values, drivers[i], items[j, ITEM_PLAN], items[j, ITEM_SIGN])
     if status == layout.OK:
         status = flush(table)
     scalars[layout.QUIET] = 0
@@ -210,61 +196,47 @@ def evaluate_in_full(
 @kernel
 def touch_changed(table: layout.Int64s) -> None:
     """Touch every journaled fact at the start of its stratum."""
-    scalars = int64_column(table[layout.SCALARS])
-    facts = int64_column(table[layout.JOURNAL_FACTS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    for i in range(scalars[layout.JOURNALED_FACTS]):
-        fact = facts[i] & LOW
-        entry = fact + 1
+    for i in range(views.scalars(table)[layout.JOURNALED_FACTS]):
+        fact = lists.journaled_fact(table, i)
+        entry = facts.first_entry(fact)
         while entry != 0:
-            if words[2 * entry + 2] == 0:
-                units[entry] |= layout.TOUCHED
-            entry = words[2 * entry + 3]
+            if facts.iteration(table, entry) == 0:
+                views.units(table)[entry] |= layout.TOUCHED
+            entry = facts.next_entry(table, entry)
         touch_at_start(table, fact)
 
 
 @inlined
 def _drive(table: layout.Int64s, values: layout.Int64s, fact: int, plan: int, sign: int) -> int:
     """Run a plan for every transition of a fact, or for its presence in a lower stratum."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-    stratum = int32_column(table[layout.CLASSES])[row + scalars[layout.STRATUM_FIELD]]
-    if stratum != scalars[layout.STRATUM]:
+    stratum = facts.field_of(table, fact, views.scalars(table)[layout.STRATUM_FIELD])
+    if stratum != views.scalars(table)[layout.STRATUM]:
         if presence(table, fact) == 0:
             return layout.OK
         return run(table, values, plan, fact, sign, 0, 0, 0)
-    entry = fact + 1
+    entry = facts.first_entry(fact)
     while entry != 0:
-        transition = (units[entry] & layout.TRANSITION_BITS) - 1
+        transition = facts.transition(table, entry)
         if transition != 0:
-            when = words[2 * entry + 2]
+            when = facts.iteration(table, entry)
             status = run(table, values, plan, fact, sign * transition, when, 0, 0)
             if status != layout.OK:
                 return status
-        entry = words[2 * entry + 3]
+        entry = facts.next_entry(table, entry)
     return layout.OK
 
 
 @inlined
 def _same_links(table: layout.Int64s, new_table: layout.Int64s, before: int, after: int) -> bool:
     """Whether an old and a new class have the same links in their records."""
-    old = int32_column(table[layout.CLASSES])
-    new = int32_column(new_table[layout.CLASSES])
-    count = old[before + layout.CLASS_LINK_COUNT]
-    if (
-        count != new[after + layout.CLASS_LINK_COUNT]
-        or old[before + layout.CLASS_LATTICE] != new[after + layout.CLASS_LATTICE]
-        or old[before + layout.CLASS_LATTICE_CELL] != new[after + layout.CLASS_LATTICE_CELL]
-    ):
-        return False
-    old_members = int32_column(table[layout.MEMBERSHIPS])
-    new_members = int32_column(new_table[layout.MEMBERSHIPS])
-    first = old[before + layout.CLASS_MEMBERSHIPS]
-    second = new[after + layout.CLASS_MEMBERSHIPS]
+    count = facts.class_field(table, before, layout.CLASS_LINK_COUNT)
+    for field in (layout.CLASS_LINK_COUNT, layout.CLASS_LATTICE, layout.CLASS_LATTICE_CELL):
+        if facts.class_field(table, before, field) != facts.class_field(new_table, after, field):
+            return False
+    new_members = views.memberships(new_table)
+    first = facts.class_field(table, before, layout.CLASS_MEMBERSHIPS)
+    second = facts.class_field(new_table, after, layout.CLASS_MEMBERSHIPS)
     for i in range(count):
-        if old_members[first + i] != new_members[second + i]:
+        if views.memberships(table)[first + i] != new_members[second + i]:
             return False
     return True

@@ -14,11 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.entry import change_of, class_of
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, push
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.work import account
-from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
 
 LARGEST = 256
@@ -27,7 +25,7 @@ WORDS = 1 << 15
 """Length of the buffer of rows, which fits the cache too."""
 FIRST = 1
 """Where the rows begin: behind the length of the buffer."""
-_CELLS = 2  # the arguments of a row, behind its iteration and sign
+_SIGN, _CELLS = 1, 2  # of a row, behind its iteration
 
 
 def rows() -> layout.Int32s:
@@ -40,12 +38,11 @@ def rows() -> layout.Int32s:
 @kernel
 def link_blocks(table: layout.Int64s, start: int, stop: int) -> None:
     """Chain deltas of equal keys, in their order; an index by key has the first of each chain."""
-    deltas = int64_column(table[layout.DELTAS])
-    heads = int32_column(table[layout.BLOCK_HEADS])
-    following = int32_column(table[layout.BLOCK_NEXT])
+    heads = views.block_heads(table)
+    following = views.block_next(table)
     for i in range(stop - 1, start - 1, -1):
         following[i] = 0
-        key = key_of(table, deltas[i])
+        key = key_of(table, i)
         if key >= 0:
             following[i] = heads[key]
             heads[key] = i + 1
@@ -54,22 +51,20 @@ def link_blocks(table: layout.Int64s, start: int, stop: int) -> None:
 @kernel
 def unlink_blocks(table: layout.Int64s, start: int, stop: int) -> None:
     """Empty the index, after a failure."""
-    deltas = int64_column(table[layout.DELTAS])
-    heads = int32_column(table[layout.BLOCK_HEADS])
     for i in range(start, stop):
-        key = key_of(table, deltas[i])
+        key = key_of(table, i)
         if key >= 0:
-            heads[key] = 0
+            views.block_heads(table)[key] = 0
 
 
 @inlined
-def key_of(table: layout.Int64s, delta: int) -> int:
-    """The argument on which the deltas of a block agree, or -1 if those of its class form none."""
-    place = layout.DISPATCH_WIDTH * class_of(delta) + layout.DISPATCH_KEY
-    argument = int32_column(table[layout.DISPATCH])[place] - 1
+def key_of(table: layout.Int64s, i: int) -> int:
+    """What the deltas of a block agree on with delta *i*, or -1 if those of its class form none."""
+    place = layout.DISPATCH_WIDTH * lists.delta_class(table, i) + layout.DISPATCH_KEY
+    argument = views.dispatch(table)[place] - 1
     if argument < 0:
         return -1
-    return int32_column(table[layout.ARENA])[2 * (delta & LOW) + layout.CELLS + argument]
+    return facts.argument(table, lists.delta_fact(table, i), argument)
 
 
 @kernel
@@ -78,19 +73,18 @@ def take_block(table: layout.Int64s, key: int) -> None:
 
     The others stay in the index, in their order.
     """
-    deltas = int64_column(table[layout.DELTAS])
-    heads = int32_column(table[layout.BLOCK_HEADS])
-    following = int32_column(table[layout.BLOCK_NEXT])
+    heads = views.block_heads(table)
+    following = views.block_next(table)
     first = heads[key]
-    kind = class_of(deltas[first - 1])
+    kind = lists.delta_class(table, first - 1)
     last = first
     size = 1
     rest = last_left = 0
     number = following[first - 1]
     while number != 0 and size < LARGEST:
         after = following[number - 1]
-        if class_of(deltas[number - 1]) == kind:
-            prefetch(table[layout.ARENA] + 8 * (deltas[number - 1] & LOW))
+        if lists.delta_class(table, number - 1) == kind:
+            views.prefetch_unit(table, lists.delta_fact(table, number - 1))
             following[last - 1] = number
             last = number
             size += 1
@@ -111,24 +105,23 @@ def take_block(table: layout.Int64s, key: int) -> None:
 @inlined
 def add_row(table: layout.Int64s, p: int, iteration: int, sign: int, end: int) -> int:
     """Write a match of the plan whose row starts at *p* behind the rows; returns their new end."""
-    operands = int32_column(table[layout.OPERANDS])
-    plans = int32_column(table[layout.PLANS])
-    scratch = int32_column(table[layout.SCRATCH])
-    buffer = int32_column(table[layout.BLOCK_ROWS])
-    kept = plans[p + layout.PLAN_KEPT]
-    count = plans[p + layout.PLAN_KEPT_COUNT]
+    buffer = views.block_rows(table)
+    kept = views.plans(table)[p + layout.PLAN_KEPT]
+    count = views.plans(table)[p + layout.PLAN_KEPT_COUNT]
     buffer[end] = iteration
-    buffer[end + 1] = sign
+    buffer[end + _SIGN] = sign
     for i in range(count):
-        buffer[end + _CELLS + i] = scratch[layout.SLOTS + operands[kept + 2 * i]]
+        buffer[end + _CELLS + i] = views.scratch(table)[
+            layout.SLOTS + views.operands(table)[kept + layout.KEPT_WIDTH * i + layout.KEPT_SLOT]
+        ]
     return end + _CELLS + count
 
 
 @inlined
 def is_full(table: layout.Int64s, p: int, end: int) -> bool:
     """Whether another row might not fit behind the rows."""
-    count = int32_column(table[layout.PLANS])[p + layout.PLAN_KEPT_COUNT]
-    return end + _CELLS + count > int32_column(table[layout.BLOCK_ROWS])[0]
+    count = views.plans(table)[p + layout.PLAN_KEPT_COUNT]
+    return end + _CELLS + count > views.block_rows(table)[0]
 
 
 @kernel
@@ -141,34 +134,33 @@ def emit_rows(table: layout.Int64s, p: int, block: int, end: int) -> int:
         block: Number + 1 of the first delta.
         end: End of the rows.
     """
-    words = int32_column(table[layout.ARENA])
-    deltas = int64_column(table[layout.DELTAS])
-    following = int32_column(table[layout.BLOCK_NEXT])
-    plans = int32_column(table[layout.PLANS])
-    operands = int32_column(table[layout.OPERANDS])
-    buffer = int32_column(table[layout.BLOCK_ROWS])
-    scratch = int32_column(table[layout.SCRATCH])
+    plans = views.plans(table)
+    operands = views.operands(table)
+    buffer = views.block_rows(table)
+    scratch = views.scratch(table)
     relation = plans[p + layout.PLAN_HEAD_RELATION]
     head = plans[p + layout.PLAN_SHARED_HEAD]
     kept = plans[p + layout.PLAN_KEPT]
     count = plans[p + layout.PLAN_KEPT_COUNT]
     firings = 0
     while block != 0:
-        fact = deltas[block - 1] & LOW
-        block = following[block - 1]
+        fact = lists.delta_fact(table, block - 1)
+        block = views.block_next(table)[block - 1]
         for i in range(plans[p + layout.PLAN_HEAD_COUNT]):
             place = operands[head + i]
             if place < 0:
                 scratch[layout.CELLS_OUT + i] = ~place
             elif place < layout.MAX_ARITY:
-                scratch[layout.CELLS_OUT + i] = words[2 * fact + layout.CELLS + place]
-        change = change_of(words[2 * fact])
+                scratch[layout.CELLS_OUT + i] = facts.argument(table, fact, place)
+        change = facts.change(facts.header(table, fact))
         row = FIRST
         while row < end:
             for i in range(count):
-                place = layout.CELLS_OUT + operands[kept + 2 * i + 1]
+                place = (
+                    layout.CELLS_OUT + operands[kept + layout.KEPT_WIDTH * i + layout.KEPT_POSITION]
+                )
                 scratch[place] = buffer[row + _CELLS + i]
-            sign = change * buffer[row + 1]
+            sign = change * buffer[row + _SIGN]
             status = push(table, relation, scratch, layout.CELLS_OUT, buffer[row], sign, UNKNOWN)
             if status != layout.OK:
                 return status

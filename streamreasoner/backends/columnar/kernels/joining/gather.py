@@ -17,18 +17,19 @@ from streamreasoner.backends.columnar.kernels.joining.compute import operand
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     find_tagged,
-    link_offset,
     prefetch_record,
     prefetch_slot,
 )
-from streamreasoner.backends.columnar.kernels.records.slots import LOW, hash_cells
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
+from streamreasoner.backends.columnar.kernels.records.slots import hash_cells
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import count_lookups, is_empty
-from streamreasoner.native.addresses import int32_column, int64_column, prefetch, signed
+from streamreasoner.native.addresses import int32_column, signed
 from streamreasoner.native.compile import inlined, kernel
 
 _TURNS = 16  # members of each group before their lookups are compared
 _ROOM = 64  # matches of a reader at a time
 _READERS = layout.READERS + layout.MAX_STEPS
+_HASH, _CANDIDATE_WIDTH = 1, 2  # of a candidate: row of its reader and member, hash
 
 
 def columns() -> dict[int, layout.Int32s | layout.Int64s]:
@@ -36,7 +37,7 @@ def columns() -> dict[int, layout.Int32s | layout.Int64s]:
     return {
         layout.READER_ROWS: np.zeros(_READERS * layout.READER_WIDTH, np.int32),
         layout.READER_MATCHES: np.zeros(_READERS * _ROOM, np.int64),
-        layout.CANDIDATES: np.zeros(2 * _TURNS * layout.READERS, np.int64),
+        layout.CANDIDATES: np.zeros(_CANDIDATE_WIDTH * _TURNS * layout.READERS, np.int64),
     }
 
 
@@ -50,10 +51,10 @@ def open_reader(table: layout.Int64s, reader: int, first: int, depth: int) -> No
         first: The plan's first step.
         depth: Number of the step in its plan, which intersects.
     """
-    steps = int32_column(table[layout.STEPS])
-    operands = int32_column(table[layout.OPERANDS])
-    readers = int32_column(table[layout.READER_ROWS])
-    sorts = int32_column(table[layout.SORTS])
+    steps = views.steps(table)
+    operands = views.operands(table)
+    readers = views.readers(table)
+    sorts = views.sorts(table)
     s = (first + depth) * layout.STEP_WIDTH
     own = steps[s + layout.STEP_GROUPS]
     row = reader * layout.READER_WIDTH
@@ -63,21 +64,20 @@ def open_reader(table: layout.Int64s, reader: int, first: int, depth: int) -> No
     readers[row + layout.READER_MEMBER] = 0
     for i in range(1, steps[s + layout.STEP_GROUP_COUNT]):
         at = own + layout.STEP_GROUP_WIDTH * i
-        if is_empty(table, operands[at + 1], operand(table, operands[at + 2])):
+        key = operand(table, operands[at + layout.STEP_GROUP_KEY])
+        if is_empty(table, operands[at + layout.STEP_GROUP_SORT], key):
             return
-    sort = layout.SORT_WIDTH * operands[own + 1]
+    sort = layout.SORT_WIDTH * operands[own + layout.STEP_GROUP_SORT]
     arrangement = sorts[sort + layout.SORT_ARRANGEMENT]
-    key = operand(table, operands[own + 2])
-    readers[row + layout.READER_MEMBER] = int32_column(
-        int64_column(table[layout.INDEXES])[arrangement]
-    )[key]
+    key = operand(table, operands[own + layout.STEP_GROUP_KEY])
+    readers[row + layout.READER_MEMBER] = int32_column(views.index(table, arrangement))[key]
     readers[row + layout.READER_ARRANGEMENT] = arrangement
     readers[row + layout.READER_VALUE] = layout.CELLS + sorts[sort + layout.SORT_VALUE]
-    answered = operands[own + layout.STEP_GROUP_WIDTH]
+    answered = operands[own + layout.STEP_GROUP_WIDTH + layout.STEP_GROUP_DEPTH]
     lookup = (first + answered) * layout.STEP_WIDTH
     sort = layout.SORT_WIDTH * steps[lookup + layout.STEP_SORT]
     relation = steps[lookup + layout.STEP_TARGET]
-    arity = int32_column(table[layout.RELATIONS])[2 * relation]
+    arity = views.arity(table, relation)
     readers[row + layout.READER_ANSWERED] = answered
     readers[row + layout.READER_SORT] = steps[lookup + layout.STEP_SORT]
     readers[row + layout.READER_RELATION] = relation
@@ -97,11 +97,9 @@ def gather(table: layout.Int64s, first: int, count: int) -> None:
         first: The first reader.
         count: How many readers; READERS at most.
     """
-    words = int32_column(table[layout.ARENA])
-    readers = int32_column(table[layout.READER_ROWS])
-    candidates = int64_column(table[layout.CANDIDATES])
-    turns = int32_column(table[layout.SCRATCH])
-    work = int64_column(table[layout.WORK])
+    readers = views.readers(table)
+    candidates = views.candidates(table)
+    turns = views.scratch(table)
     waiting = _line_up(table, first, count)
     while waiting > 0:
         total = 0
@@ -111,11 +109,10 @@ def gather(table: layout.Int64s, first: int, count: int) -> None:
                 row = turns[layout.TURN_AT + i]
                 member = readers[row + layout.READER_MEMBER]
                 arrangement = readers[row + layout.READER_ARRANGEMENT]
-                offset = link_offset(table, words[2 * member], arrangement)
-                following = words[2 * member + offset]
-                prefetch(table[layout.ARENA] + 8 * following)
-                prefetch(table[layout.ARENA] + 8 * following + 4 * offset)
-                value = words[2 * member + readers[row + layout.READER_VALUE]]
+                offset = facts.link_offset(table, facts.header(table, member), arrangement)
+                following = facts.word(table, member, offset)
+                views.prefetch_member(table, following, offset)
+                value = facts.word(table, member, readers[row + layout.READER_VALUE])
                 readers[readers[row + layout.READER_PLACE]] = value
                 tag = hash_cells(
                     readers[row + layout.READER_RELATION],
@@ -124,8 +121,8 @@ def gather(table: layout.Int64s, first: int, count: int) -> None:
                     readers[row + layout.READER_ARITY],
                 )
                 prefetch_slot(table, tag)
-                candidates[2 * total] = (row << 32) | member
-                candidates[2 * total + 1] = tag
+                candidates[_CANDIDATE_WIDTH * total] = lists.pack(row, member)
+                candidates[_CANDIDATE_WIDTH * total + _HASH] = tag
                 total += 1
                 readers[row + layout.READER_MEMBER] = following
                 if following != 0:
@@ -136,8 +133,8 @@ def gather(table: layout.Int64s, first: int, count: int) -> None:
                     turns[layout.TURN_AT + i] = turns[layout.TURN_AT + waiting]
             if waiting == 0:
                 break
-        work[layout.WORK_SPENT] += total
-        work[layout.WORK_DUE] -= total
+        views.work(table)[layout.WORK_SPENT] += total
+        views.work(table)[layout.WORK_DUE] -= total
         _compare(table, total)
         waiting = _dismiss(table, waiting)
 
@@ -145,14 +142,12 @@ def gather(table: layout.Int64s, first: int, count: int) -> None:
 @inlined
 def _line_up(table: layout.Int64s, first: int, count: int) -> int:
     """Let the readers take turns that have something to read; returns their number."""
-    readers = int32_column(table[layout.READER_ROWS])
-    turns = int32_column(table[layout.SCRATCH])
     waiting = 0
     for reader in range(first, first + count):
         row = reader * layout.READER_WIDTH
-        if readers[row + layout.READER_MEMBER] != 0:
-            prefetch(table[layout.ARENA] + 8 * readers[row + layout.READER_MEMBER])
-            turns[layout.TURN_AT + waiting] = row
+        if views.readers(table)[row + layout.READER_MEMBER] != 0:
+            views.prefetch_unit(table, views.readers(table)[row + layout.READER_MEMBER])
+            views.scratch(table)[layout.TURN_AT + waiting] = row
             waiting += 1
     return waiting
 
@@ -160,13 +155,12 @@ def _line_up(table: layout.Int64s, first: int, count: int) -> int:
 @inlined
 def _dismiss(table: layout.Int64s, waiting: int) -> int:
     """Dismiss the readers that have too little room for matches; returns the number of others."""
-    readers = int32_column(table[layout.READER_ROWS])
-    turns = int32_column(table[layout.SCRATCH])
+    turns = views.scratch(table)
     i = 0
     while i < waiting:
         row = turns[layout.TURN_AT + i]
-        count_lookups(table, readers[row + layout.READER_SORT], _TURNS)
-        if readers[row + layout.READER_COUNT] + _TURNS <= _ROOM:
+        count_lookups(table, views.readers(table)[row + layout.READER_SORT], _TURNS)
+        if views.readers(table)[row + layout.READER_COUNT] + _TURNS <= _ROOM:
             i += 1
         else:
             waiting -= 1
@@ -177,21 +171,20 @@ def _dismiss(table: layout.Int64s, waiting: int) -> int:
 @inlined
 def _compare(table: layout.Int64s, total: int) -> None:
     """Look up what candidates lead to, and list their readers' matches."""
-    words = int32_column(table[layout.ARENA])
-    readers = int32_column(table[layout.READER_ROWS])
-    matches = int64_column(table[layout.READER_MATCHES])
-    candidates = int64_column(table[layout.CANDIDATES])
+    readers = views.readers(table)
+    matches = views.reader_matches(table)
+    candidates = views.candidates(table)
     kept = 0
     for i in range(total):
-        tag = candidates[2 * i + 1]
+        tag = candidates[_CANDIDATE_WIDTH * i + _HASH]
         if prefetch_record(table, tag) != 0:
-            candidates[2 * kept] = candidates[2 * i]
-            candidates[2 * kept + 1] = tag
+            candidates[_CANDIDATE_WIDTH * kept] = candidates[_CANDIDATE_WIDTH * i]
+            candidates[_CANDIDATE_WIDTH * kept + _HASH] = tag
             kept += 1
     for i in range(kept):
-        row = candidates[2 * i] >> 32
-        member = candidates[2 * i] & LOW
-        value = words[2 * member + readers[row + layout.READER_VALUE]]
+        candidate = candidates[_CANDIDATE_WIDTH * i]
+        row, member = lists.upper(candidate), lists.lower(candidate)
+        value = facts.word(table, member, readers[row + layout.READER_VALUE])
         readers[readers[row + layout.READER_PLACE]] = value
         found = find_tagged(
             table,
@@ -199,12 +192,12 @@ def _compare(table: layout.Int64s, total: int) -> None:
             readers,
             row + layout.READER_CELLS,
             readers[row + layout.READER_ARITY],
-            candidates[2 * i + 1],
+            candidates[_CANDIDATE_WIDTH * i + _HASH],
         )
         if found != 0:
             count = readers[row + layout.READER_COUNT]
             readers[row + layout.READER_COUNT] = count + 1
-            matches[(row // layout.READER_WIDTH) * _ROOM + count] = (member << 32) | found
+            matches[(row // layout.READER_WIDTH) * _ROOM + count] = lists.pack(member, found)
 
 
 @kernel
@@ -216,27 +209,23 @@ def begin_matches(table: layout.Int64s, first: int, reader: int) -> None:
         first: The plan's first step.
         reader: The reader, which has gathered.
     """
-    steps = int32_column(table[layout.STEPS])
-    operands = int32_column(table[layout.OPERANDS])
-    scratch = int32_column(table[layout.SCRATCH])
-    depth = int32_column(table[layout.READER_ROWS])[
-        reader * layout.READER_WIDTH + layout.READER_DEPTH
-    ]
+    depth = views.readers(table)[reader * layout.READER_WIDTH + layout.READER_DEPTH]
     s = (first + depth) * layout.STEP_WIDTH
-    at = steps[s + layout.STEP_GROUPS]
-    for _ in range(1, steps[s + layout.STEP_GROUP_COUNT]):
+    at = views.steps(table)[s + layout.STEP_GROUPS]
+    for _ in range(1, views.steps(table)[s + layout.STEP_GROUP_COUNT]):
         at += layout.STEP_GROUP_WIDTH
-        scratch[layout.FOUND_AT + operands[at]] = 0
-    scratch[layout.MEMBER_AT + depth] = ~reader
+        views.scratch(table)[
+            layout.FOUND_AT + views.operands(table)[at + layout.STEP_GROUP_DEPTH]
+        ] = 0
+    views.scratch(table)[layout.MEMBER_AT + depth] = ~reader
     next_match(table, reader)
 
 
 @kernel
 def next_match(table: layout.Int64s, reader: int) -> None:
     """Set the next match of a reader's step, and the lookup that it answers; 0 after the last."""
-    scalars = int64_column(table[layout.SCALARS])
-    scratch = int32_column(table[layout.SCRATCH])
-    readers = int32_column(table[layout.READER_ROWS])
+    scratch = views.scratch(table)
+    readers = views.readers(table)
     row = reader * layout.READER_WIDTH
     depth = readers[row + layout.READER_DEPTH]
     scratch[layout.FACT_AT + depth] = 0
@@ -249,7 +238,7 @@ def next_match(table: layout.Int64s, reader: int) -> None:
             return
     taken = readers[row + layout.READER_TAKEN]
     readers[row + layout.READER_TAKEN] = taken + 1
-    match = int64_column(table[layout.READER_MATCHES])[reader * _ROOM + taken]
-    scratch[layout.FACT_AT + depth] = match >> 32
-    scratch[layout.FOUND_AT + readers[row + layout.READER_ANSWERED]] = match & LOW
-    scalars[layout.GATHERED] += 1
+    match = views.reader_matches(table)[reader * _ROOM + taken]
+    scratch[layout.FACT_AT + depth] = lists.upper(match)
+    scratch[layout.FOUND_AT + readers[row + layout.READER_ANSWERED]] = lists.lower(match)
+    views.scalars(table)[layout.GATHERED] += 1

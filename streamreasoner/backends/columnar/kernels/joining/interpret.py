@@ -1,11 +1,47 @@
 """Interpret a delta plan. Invariant: each match of its steps adds to the head once.
 
-A plan is interpreted depth first: bind the arguments of the delta's fact, probe the next
-arrangement, iterate the transitions of each match, and finally add the product of the signs to the
-head at the greatest iteration + 1. A step that only counts contributes the size of its group.
+A plan is what a change of one atom does to a rule: the driving fact is bound, and the steps look up
+the other atoms. It is interpreted depth first, in one loop over a path. The path is in SCRATCH, by
+depth: the match (FACT_AT), the entry of the match that is read next (ENTRY_AT), the iteration and
+the product of signs so far (ITERATION_AT, PRODUCT_AT). The bindings are in SLOTS. A turn of the
+loop does one of four things at the current depth:
 
-A match whose delta is not applied yet is read in its old state, and so is one that is being applied
-in the atoms after the one that drives the plan.
+    no match is left          go back to the depth before
+    the match has no entry    advance to the next match of the group
+    no transition is here     stay, as the entry has moved on
+    there is a transition     add to the head, or open the next step
+
+What is multiplied and why is in docs/inside/joining.md; here is how a rule runs. In
+
+    R: p(?x, ?z) :- p(?x, ?y), p(?y, ?z)        Δ p(a, b), at iteration 3
+
+the plan binds ?x = a and ?y = b, and opens step 0, which probes the group of p by its first
+argument for b. Let the group be p(b, c), which is asserted, and p(b, d), whose delta at 3 waits.
+The first has a transition +1 at 0: it adds +1 to p(a, c) at max(3, 0) + 1 = 4. The second is read
+without its change, so it has none, and adds nothing. When the turn of its delta comes, that drives
+the other plan of R, and finds p(a, b) applied. If p(a, b) goes at 3, the sign is -1 throughout, and
+nothing else is different.
+
+Invariants that each function relies on:
+
+- What lies at a depth is valid while the loop is at this depth or below. A slot that a step binds
+  is overwritten by its next match, never cleared, as no step reads a slot that a later one binds.
+- A match in the stratum that is evaluated has a transition for each entry; a match of a lower
+  stratum has only its presence, at iteration 0, because it does not change any more.
+- `facts.hidden_change` alone decides between old and new. In its old state is a match whose delta
+  has not been applied, and, in the steps after the atom that drives the plan, also the fact (or
+  block) that is being applied. Deltas that are applied together are all new, or all old.
+- An ABSENT step has exactly one match: the fact, or NOTHING. It begins with +1 at iteration 0, and
+  each transition of the fact counts with the opposite sign. A COUNT step has one match too,
+  NOTHING, whose transition is the size of its group; only such a product can be large.
+- No group changes while a plan runs: what it derives is pending. That is why a walk may hold a
+  record across an addition, and why `walk` may look ahead.
+
+The loop is one function with inlined parts, so that depth, product and end stay in registers.
+`probe` is the same for the most frequent plan, a single step without conditions, and needs no path.
+Two things that help there were tried here too, and make no difference: prefetching the next match
+(docs/decisions/0070), and walking from milestones, as several groups are open at a time
+(0087).
 """
 
 from __future__ import annotations
@@ -34,11 +70,12 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import find_first
 from streamreasoner.backends.columnar.kernels.records.counter import size
 from streamreasoner.backends.columnar.kernels.records.entry import presence
-from streamreasoner.backends.columnar.kernels.records.fact_record import find, link_offset
+from streamreasoner.backends.columnar.kernels.records.fact_record import find
+from streamreasoner.backends.columnar.kernels.records.fields import facts, views
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, push
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import count_lookups
 from streamreasoner.backends.columnar.kernels.records.work import account
-from streamreasoner.native.addresses import int32_column, int64_column, signed
+from streamreasoner.native.addresses import signed
 from streamreasoner.native.compile import inlined, kernel
 
 _FRESH = 0  # the fact at this depth has not been bound yet
@@ -46,7 +83,7 @@ _DONE = -1  # its transitions are exhausted
 
 
 @kernel
-def run(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one loop, so that its state stays in registers
+def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in registers
     table: layout.Int64s,
     values: layout.Int64s,
     plan: int,
@@ -68,17 +105,8 @@ def run(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one loop, so that its state 
         block: If a block shares the matches, the number + 1 of its first delta, else 0.
         opened: 1 if the first step has its first match already, else 0.
     """
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
-    plans = int32_column(table[layout.PLANS])
-    steps = int32_column(table[layout.STEPS])
-    scratch = int32_column(table[layout.SCRATCH])
-    products = int64_column(table[layout.SCRATCH])
-    scalars = int64_column(table[layout.SCALARS])
-    stratum = scalars[layout.STRATUM]
-    field = scalars[layout.STRATUM_FIELD]
-    together = scalars[layout.CYCLIC_RULES] == layout.TOGETHER
+    plans, scratch, products = views.plans(table), views.scratch(table), views.products(table)
+    together = views.scalars(table)[layout.CYCLIC_RULES] == layout.TOGETHER
     p = plan * layout.PLAN_WIDTH
     bound = _bind(table, values, fact, plans, p)
     if bound != MATCH:
@@ -87,17 +115,13 @@ def run(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one loop, so that its state 
     sign *= plans[p + layout.PLAN_SIGN]
     last = plans[p + layout.PLAN_STEP_COUNT] - 1
     if last < 0:
-        status = _emit(table, p, iteration + 1, sign)
         account(table, p, 1, 1)
-        return status
+        return _emit(table, p, iteration + 1, sign)
     first = plans[p + layout.PLAN_STEPS]
     scratch[layout.ITERATION_AT] = iteration
     products[layout.PRODUCT_AT] = sign
-    depth = signed(0)
-    visits = 1
-    firings = 0
-    end = FIRST
     scratch[layout.ENTRY_AT] = _FRESH
+    depth, visits, firings, end = signed(0), 1, 0, FIRST
     if opened == 0:
         _open(table, first, depth, fact, together)
     while depth >= 0:
@@ -107,77 +131,100 @@ def run(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one loop, so that its state 
             depth -= 1
             continue
         s = (first + depth) * layout.STEP_WIDTH
-        entry = scratch[layout.ENTRY_AT + depth]
-        if entry == _DONE:
+        bound = MATCH
+        if scratch[layout.ENTRY_AT + depth] == _FRESH:
+            bound = _bind(table, values, match, views.steps(table), s)
+            if bound == layout.FAILURE:
+                return layout.FAILED
+        if bound != MATCH or scratch[layout.ENTRY_AT + depth] == _DONE:
             _advance(table, first, depth, match, together)
             continue
-        header = words[2 * match]
-        row = (header & layout.CLASS_BITS) * layout.CLASS_WIDTH
-        change = (header >> layout.DELTA_SHIFT) & 7
-        if change != 0:
-            is_new = together or header & layout.APPLYING != 0
-            pending = not is_new or steps[s + layout.STEP_OLD] != 0
-            change = change - layout.DELTA_ZERO if pending else 0
-        when = 0
-        fresh = entry == _FRESH
-        if fresh:
-            bound = _bind(table, values, match, steps, s)
-            if bound != MATCH:
-                if bound == NO_MATCH:
-                    _advance(table, first, depth, match, together)
-                    continue
-                return layout.FAILED
-            entry = match + 1
-        counts = steps[s + layout.STEP_KIND] == layout.COUNT
-        absent = steps[s + layout.STEP_KIND] == layout.ABSENT
-        own = classes[row + field] == stratum and match != layout.NOTHING
-        if counts:
-            transition = signed(scratch[layout.SIZE_AT + depth])
-            scratch[layout.ENTRY_AT + depth] = _DONE
-        elif absent and fresh:
-            # Absent from iteration 0 on; present, in a complete stratum, from then on too.
-            transition = 1
-            if match != layout.NOTHING and not own:
-                transition -= presence(table, match) - change
-            scratch[layout.ENTRY_AT + depth] = entry if own else _DONE
-        elif own:
-            transition = (units[entry] & layout.TRANSITION_BITS) - 1
-            when = words[2 * entry + 2]
-            if when == iteration:
-                transition -= change
-            if absent:
-                transition = -transition
-            entry = words[2 * entry + 3]
-            scratch[layout.ENTRY_AT + depth] = entry if entry != 0 else _DONE
-        else:
-            transition = presence(table, match) - change
-            scratch[layout.ENTRY_AT + depth] = _DONE
+        transition, when = _next_transition(table, s, depth, match, iteration, together)
         if transition == 0:
             continue
         when = max(when, scratch[layout.ITERATION_AT + depth])
         product = products[layout.PRODUCT_AT + depth]
-        if counts and abs(product) > layout.MAX_MULTIPLICITY // transition:
+        # Only sizes are large.
+        if abs(transition) > 1 and abs(product) > layout.MAX_MULTIPLICITY // transition:
             return layout.OVERFLOW
         product *= transition
-        if depth == last and block != 0:
-            end = add_row(table, p, when + 1, product, end)
-            if is_full(table, p, end):
-                status = emit_rows(table, p, block, end)
-                if status != layout.OK:
-                    return status
-                end = FIRST
-        elif depth == last:
-            firings += abs(product)
-            status = _emit(table, p, when + 1, product)
-            if status != layout.OK:
-                return status
-        else:
+        if depth != last:
             depth += 1
             scratch[layout.ITERATION_AT + depth] = when
             products[layout.PRODUCT_AT + depth] = product
             _open(table, first, depth, fact, together)
+            continue
+        if block == 0:
+            firings += abs(product)
+            status = _emit(table, p, when + 1, product)
+        else:
+            status, end = _keep(table, p, block, when + 1, product, end)
+        if status != layout.OK:
+            return status
     account(table, p, visits, firings)
     return emit_rows(table, p, block, end) if end != FIRST else layout.OK
+
+
+@inlined
+def _keep(
+    table: layout.Int64s, p: int, block: int, iteration: int, sign: int, end: int
+) -> tuple[int, int]:
+    """Write a match behind the rows of a block; returns a status, and the end of the rows."""
+    end = add_row(table, p, iteration, sign, end)
+    if is_full(table, p, end):
+        return emit_rows(table, p, block, end), signed(FIRST)
+    return layout.OK, end
+
+
+@inlined
+def _next_transition(
+    table: layout.Int64s,
+    s: int,
+    depth: int,
+    match: int,
+    iteration: int,
+    together: bool,  # noqa: FBT001
+) -> tuple[int, int]:
+    """A transition of a match, or 0, and its iteration; the entry at its depth moves on.
+
+    Args:
+        table: The addresses.
+        s: Offset of the row of its step.
+        depth: Number of the step in its plan.
+        match: The match.
+        iteration: Iteration of the change that drives the plan.
+        together: Whether all deltas are applied together.
+    """
+    scalars, scratch, steps = views.scalars(table), views.scratch(table), views.steps(table)
+    at = layout.ENTRY_AT + depth
+    kind = steps[s + layout.STEP_KIND]
+    entry = scratch[at]
+    scratch[at] = _DONE
+    if kind == layout.COUNT:
+        return signed(scratch[layout.SIZE_AT + depth]), 0
+    change = facts.hidden_change(
+        facts.header(table, match), together, steps[s + layout.STEP_OLD] != 0
+    )
+    stratum = facts.field_of(table, match, scalars[layout.STRATUM_FIELD])
+    own = stratum == scalars[layout.STRATUM] and match != layout.NOTHING
+    if kind == layout.ABSENT and entry == _FRESH:
+        # Absent from iteration 0 on; present, in a complete stratum, from then on too.
+        if own:
+            scratch[at] = facts.first_entry(match)
+        present = 0 if own or match == layout.NOTHING else presence(table, match) - change
+        return 1 - present, 0
+    if not own:
+        return presence(table, match) - change, 0
+    if entry == _FRESH:
+        entry = facts.first_entry(match)
+    when = facts.iteration(table, entry)
+    transition = facts.transition(table, entry)
+    if when == iteration:
+        transition -= change
+    following = facts.next_entry(table, entry)
+    if following != 0:
+        scratch[at] = following
+    return -transition if kind == layout.ABSENT else transition, when
 
 
 @inlined
@@ -192,14 +239,15 @@ def _bind(
 
     The row of a plan or of a step, which starts at *row*, says what is done.
     """
-    words = int32_column(table[layout.ARENA])
-    operands = int32_column(table[layout.OPERANDS])
-    scratch = int32_column(table[layout.SCRATCH])
-    base = 2 * fact + layout.CELLS
     bind(table, fact, rows, row)
     start = rows[row + layout.STAGE_CHECKS]
-    for i in range(start, start + 2 * rows[row + layout.STAGE_CHECK_COUNT], 2):
-        if scratch[layout.SLOTS + operands[i + 1]] != words[base + operands[i]]:
+    checks = layout.BIND_WIDTH * rows[row + layout.STAGE_CHECK_COUNT]
+    for i in range(start, start + checks, layout.BIND_WIDTH):
+        argument = facts.argument(table, fact, views.operands(table)[i + layout.BIND_ARGUMENT])
+        if (
+            views.scratch(table)[layout.SLOTS + views.operands(table)[i + layout.BIND_SLOT]]
+            != argument
+        ):
             return NO_MATCH
     count = rows[row + layout.STAGE_CONDITION_COUNT]
     if count == 0:
@@ -216,9 +264,8 @@ def _open(
     together: bool,  # noqa: FBT001
 ) -> None:
     """Look up the first match of a step of the plan that starts at *first* and a fact drives."""
-    steps = int32_column(table[layout.STEPS])
-    operands = int32_column(table[layout.OPERANDS])
-    scratch = int32_column(table[layout.SCRATCH])
+    steps = views.steps(table)
+    scratch = views.scratch(table)
     s = (first + depth) * layout.STEP_WIDTH
     kind = steps[s + layout.STEP_KIND]
     scratch[layout.ENTRY_AT + depth] = _FRESH
@@ -237,7 +284,7 @@ def _open(
     key = steps[s + layout.STEP_KEY]
     key_count = steps[s + layout.STEP_KEY_COUNT]
     for i in range(key_count):
-        scratch[layout.CELLS_OUT + i] = operand(table, operands[key + i])
+        scratch[layout.CELLS_OUT + i] = operand(table, views.operands(table)[key + i])
     target = steps[s + layout.STEP_TARGET]
     if kind == layout.COUNT:
         group = signed(scratch[layout.CELLS_OUT]) if key_count != 0 else 0
@@ -271,32 +318,28 @@ def _advance(
     together: bool,  # noqa: FBT001
 ) -> None:
     """Advance to the next match of a step."""
-    steps = int32_column(table[layout.STEPS])
-    words = int32_column(table[layout.ARENA])
-    scratch = int32_column(table[layout.SCRATCH])
+    scratch = views.scratch(table)
     s = (first + depth) * layout.STEP_WIDTH
     scratch[layout.ENTRY_AT + depth] = _FRESH
     following = 0
-    if steps[s + layout.STEP_KIND] == layout.PROBE:
+    if views.steps(table)[s + layout.STEP_KIND] == layout.PROBE:
         if together and scratch[layout.MEMBER_AT + depth] != 0:
             if scratch[layout.MEMBER_AT + depth] < 0:
                 next_match(table, ~signed(scratch[layout.MEMBER_AT + depth]))
             else:
                 next_common(table, first, depth)
             return
-        offset = link_offset(table, words[2 * match], steps[s + layout.STEP_TARGET])
-        following = words[2 * match + offset]
+        following = facts.next_member(table, match, views.steps(table)[s + layout.STEP_TARGET])
     scratch[layout.FACT_AT + depth] = following
 
 
 @inlined
 def _emit(table: layout.Int64s, p: int, iteration: int, multiplicity: int) -> int:
     """Add to the head of the plan whose row starts at *p*."""
-    plans = int32_column(table[layout.PLANS])
-    operands = int32_column(table[layout.OPERANDS])
-    scratch = int32_column(table[layout.SCRATCH])
+    plans = views.plans(table)
+    scratch = views.scratch(table)
     head = plans[p + layout.PLAN_HEAD]
     for i in range(plans[p + layout.PLAN_HEAD_COUNT]):
-        scratch[layout.CELLS_OUT + i] = operand(table, operands[head + i])
+        scratch[layout.CELLS_OUT + i] = operand(table, views.operands(table)[head + i])
     relation = plans[p + layout.PLAN_HEAD_RELATION]
     return push(table, relation, scratch, layout.CELLS_OUT, iteration, multiplicity, UNKNOWN)

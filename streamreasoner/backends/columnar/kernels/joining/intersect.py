@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.joining.compute import operand
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records.fields import lists, views
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import (
     can_sort,
     group_row,
@@ -18,10 +19,7 @@ from streamreasoner.backends.columnar.kernels.records.sorted_groups import (
     seek,
     sort_group,
 )
-from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
-
-_FACT = layout.SORTED_NEW - 1
 
 
 @kernel
@@ -35,38 +33,39 @@ def open_groups(  # noqa: C901, PLR0911 - one return for each way in which group
         first: The plan's first step.
         depth: Number of the step in its plan.
     """
-    steps = int32_column(table[layout.STEPS])
-    operands = int32_column(table[layout.OPERANDS])
-    scratch = int32_column(table[layout.SCRATCH])
+    operands = views.operands(table)
+    scratch = views.scratch(table)
     s = (first + depth) * layout.STEP_WIDTH
-    start = steps[s + layout.STEP_GROUPS]
-    end = start + layout.STEP_GROUP_WIDTH * steps[s + layout.STEP_GROUP_COUNT]
+    start = views.steps(table)[s + layout.STEP_GROUPS]
+    end = start + layout.STEP_GROUP_WIDTH * views.steps(table)[s + layout.STEP_GROUP_COUNT]
     scratch[layout.FACT_AT + depth] = 0
     scratch[layout.MEMBER_AT + depth] = 0
-    if int64_column(table[layout.SCALARS])[layout.SORTING] == 0:
+    if views.scalars(table)[layout.SORTING] == 0:
         return False
     sortable = False
     for at in range(start + layout.STEP_GROUP_WIDTH, end, layout.STEP_GROUP_WIDTH):
-        sortable |= can_sort(table, operands[at + 1])
+        sortable |= can_sort(table, operands[at + layout.STEP_GROUP_SORT])
     if not sortable:
         return False
     for at in range(start, end, layout.STEP_GROUP_WIDTH):
-        if is_empty(table, operands[at + 1], operand(table, operands[at + 2])):
+        key = operand(table, operands[at + layout.STEP_GROUP_KEY])
+        if is_empty(table, operands[at + layout.STEP_GROUP_SORT], key):
             return True
-    key = operand(table, operands[start + 2])
-    if is_short(table, operands[start + 1], key):
+    key = operand(table, operands[start + layout.STEP_GROUP_KEY])
+    if is_short(table, operands[start + layout.STEP_GROUP_SORT], key):
         return False
-    row = group_row(table, operands[start + 1], key)
+    row = group_row(table, operands[start + layout.STEP_GROUP_SORT], key)
     if row == 0 or not sort_group(table, row):
         return False
     if not _begin(table, first, depth, row):
         return True
     for at in range(start + layout.STEP_GROUP_WIDTH, end, layout.STEP_GROUP_WIDTH):
-        which = operands[at]
+        which = operands[at + layout.STEP_GROUP_DEPTH]
         scratch[layout.MEMBER_AT + which] = 0
-        if not can_sort(table, operands[at + 1]):
+        if not can_sort(table, operands[at + layout.STEP_GROUP_SORT]):
             continue
-        row = group_row(table, operands[at + 1], operand(table, operands[at + 2]))
+        key = operand(table, operands[at + layout.STEP_GROUP_KEY])
+        row = group_row(table, operands[at + layout.STEP_GROUP_SORT], key)
         if row == 0 or not sort_group(table, row):
             continue
         if not _begin(table, first, which, row):
@@ -78,14 +77,12 @@ def open_groups(  # noqa: C901, PLR0911 - one return for each way in which group
 @inlined
 def _begin(table: layout.Int64s, first: int, depth: int, row: int) -> bool:
     """Start at the first member of the sorted group of a step; whether it has any for its age."""
-    steps = int32_column(table[layout.STEPS])
-    scratch = int32_column(table[layout.SCRATCH])
-    groups = int64_column(table[layout.SORTED_GROUPS])
+    groups = views.sorted_groups(table)
     place = groups[row + layout.SORTED_FIRST]
     count = groups[row + layout.SORTED_COUNT]
-    scratch[layout.MEMBER_AT + depth] = place
-    scratch[layout.MEMBER_END + depth] = place + count
-    if steps[(first + depth) * layout.STEP_WIDTH + layout.STEP_OLD] != 0:
+    views.scratch(table)[layout.MEMBER_AT + depth] = place
+    views.scratch(table)[layout.MEMBER_END + depth] = place + count
+    if views.steps(table)[(first + depth) * layout.STEP_WIDTH + layout.STEP_OLD] != 0:
         count = groups[row + layout.SORTED_BEFORE]
     return count != 0
 
@@ -93,11 +90,9 @@ def _begin(table: layout.Int64s, first: int, depth: int, row: int) -> bool:
 @kernel
 def next_common(table: layout.Int64s, first: int, depth: int) -> None:
     """Set the next match of a step, and those of the lookups that it answers; 0 after the last."""
-    scalars = int64_column(table[layout.SCALARS])
-    steps = int32_column(table[layout.STEPS])
-    operands = int32_column(table[layout.OPERANDS])
-    scratch = int32_column(table[layout.SCRATCH])
-    items = int64_column(table[layout.SORTED])
+    steps = views.steps(table)
+    scratch = views.scratch(table)
+    items = views.sorted_items(table)
     s = (first + depth) * layout.STEP_WIDTH
     start = steps[s + layout.STEP_GROUPS]
     others = start + layout.STEP_GROUP_WIDTH
@@ -111,7 +106,7 @@ def next_common(table: layout.Int64s, first: int, depth: int) -> None:
         at = others
         if member & hidden == 0:
             while at < stop:
-                which = operands[at]
+                which = views.operands(table)[at + layout.STEP_GROUP_DEPTH]
                 at += layout.STEP_GROUP_WIDTH
                 scratch[layout.FOUND_AT + which] = 0
                 if scratch[layout.MEMBER_AT + which] == 0:
@@ -120,14 +115,14 @@ def next_common(table: layout.Int64s, first: int, depth: int) -> None:
                     items,
                     scratch[layout.MEMBER_AT + which],
                     scratch[layout.MEMBER_END + which],
-                    (member >> 32) << 32,
+                    lists.least_member(lists.member_value(member)),
                 )
                 scratch[layout.MEMBER_AT + which] = place
                 if place == scratch[layout.MEMBER_END + which]:
                     return
                 other = items[place]
-                if other >> 32 != member >> 32:
-                    leader = seek(items, leader, end, (other >> 32) << 32)
+                if lists.member_value(other) != lists.member_value(member):
+                    leader = seek(items, leader, end, lists.least_member(lists.member_value(other)))
                     at = others
                     break
                 old = steps[(first + which) * layout.STEP_WIDTH + layout.STEP_OLD] != 0
@@ -135,11 +130,11 @@ def next_common(table: layout.Int64s, first: int, depth: int) -> None:
                     leader += 1
                     at = others
                     break
-                scratch[layout.FOUND_AT + which] = other & _FACT
+                scratch[layout.FOUND_AT + which] = lists.member_fact(other)
         else:
             leader += 1
         if at == stop:
             scratch[layout.MEMBER_AT + depth] = leader + 1
-            scratch[layout.FACT_AT + depth] = member & _FACT
-            scalars[layout.INTERSECTED] += 1
+            scratch[layout.FACT_AT + depth] = lists.member_fact(member)
+            views.scalars(table)[layout.INTERSECTED] += 1
             return

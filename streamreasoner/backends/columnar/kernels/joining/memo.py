@@ -8,8 +8,9 @@ arguments have its hash; what it replaces is computed again.
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records.fields import views
 from streamreasoner.backends.columnar.kernels.records.slots import hash_cells
-from streamreasoner.native.addresses import call, int32_column, signed
+from streamreasoner.native.addresses import call, signed
 from streamreasoner.native.compile import kernel
 
 
@@ -25,8 +26,8 @@ def remembered(table: layout.Int64s, code: int, number: int) -> int:
     Returns:
         The id of its value, 0 or 1 for a test, NO_VALUE or FAILURE.
     """
-    arguments = int32_column(table[layout.ARGUMENTS])
-    rows = int32_column(table[layout.MEMO])
+    arguments = views.arguments(table)
+    rows = views.memo(table)
     row = (hash_cells(code, arguments, 0, number) & (layout.MEMO_ROWS - 1)) * layout.MEMO_WIDTH
     kept = number <= layout.MEMO_ARGUMENTS
     # Codes of Python's built-ins are not 0, so an empty row has no result.

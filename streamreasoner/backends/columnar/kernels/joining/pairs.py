@@ -7,7 +7,7 @@ it walks them once, and logs one row for the two heads that each match adds and 
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.entry import change_of
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, log_rows, views
 from streamreasoner.backends.columnar.kernels.records.pending import (
     UNKNOWN,
     append,
@@ -15,29 +15,23 @@ from streamreasoner.backends.columnar.kernels.records.pending import (
     push,
     value_argument,
 )
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
-from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 
 @inlined
 def is_pair(table: layout.Int64s, i: int, stop: int) -> bool:
     """Whether a delta and the next one are a pair."""
-    deltas = int64_column(table[layout.DELTAS])
     if i + 1 == stop:
         return False
-    words = int32_column(table[layout.ARENA])
-    gained, lost = deltas[i] & LOW, deltas[i + 1] & LOW
-    row = (words[2 * gained] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-    classes = int32_column(table[layout.CLASSES])
-    if int32_column(table[layout.LOGGED])[classes[row + layout.CLASS_RELATION]] == 0:
+    gained, lost = lists.delta_fact(table, i), lists.delta_fact(table, i + 1)
+    if log_rows.lattice_of(table, facts.field_of(table, gained, layout.CLASS_RELATION)) < 0:
         return False
-    key = layout.CELLS + 1 - classes[row + layout.CLASS_LATTICE_CELL]
+    key = 1 - facts.field_of(table, gained, layout.CLASS_LATTICE_CELL)
     return bool(
-        (words[2 * gained] ^ words[2 * lost]) & layout.CLASS_BITS == 0
-        and words[2 * gained + key] == words[2 * lost + key]
-        and change_of(words[2 * gained]) == 1
-        and change_of(words[2 * lost]) == -1
+        facts.class_of(table, gained) == facts.class_of(table, lost)
+        and facts.argument(table, gained, key) == facts.argument(table, lost, key)
+        and facts.change(facts.header(table, gained)) == 1
+        and facts.change(facts.header(table, lost)) == -1
     )
 
 
@@ -47,29 +41,27 @@ def shares_matches(table: layout.Int64s, p: int, fact: int) -> bool:
 
     It only probes a group whose key is not the value, and nor is that of its head.
     """
-    plans = int32_column(table[layout.PLANS])
+    plans = views.plans(table)
     relation = plans[p + layout.PLAN_HEAD_RELATION]
     head = plans[p + layout.PLAN_PROBE_HEAD]
-    if head < 0 or int32_column(table[layout.LOGGED])[relation] == 0:
+    if head < 0 or log_rows.lattice_of(table, relation) < 0:
         return False
-    row = (int32_column(table[layout.ARENA])[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-    cell = int32_column(table[layout.CLASSES])[row + layout.CLASS_LATTICE_CELL]
+    cell = facts.field_of(table, fact, layout.CLASS_LATTICE_CELL)
     key = head + 1 - value_argument(table, relation)
-    is_key = int32_column(table[layout.OPERANDS])[key] == cell
+    is_key = views.operands(table)[key] == cell
     return plans[p + layout.PLAN_PROBE_KEY] != cell and not is_key
 
 
 @kernel
 def push_pair(table: layout.Int64s, p: int, lost: int, iteration: int, multiplicity: int) -> int:
     """Add the head at CELLS_OUT of SCRATCH, and subtract that of the lost fact; a status."""
-    plans = int32_column(table[layout.PLANS])
-    scratch = int32_column(table[layout.SCRATCH])
-    relation = plans[p + layout.PLAN_HEAD_RELATION]
+    scratch = views.scratch(table)
+    relation = views.plans(table)[p + layout.PLAN_HEAD_RELATION]
     at = value_argument(table, relation)
-    place = int32_column(table[layout.OPERANDS])[plans[p + layout.PLAN_PROBE_HEAD] + at]
+    place = views.operands(table)[views.plans(table)[p + layout.PLAN_PROBE_HEAD] + at]
     if not 0 <= place < layout.MAX_ARITY:
         return layout.OK  # the heads are the same fact
-    value = int32_column(table[layout.ARENA])[2 * lost + layout.CELLS + place]
+    value = facts.argument(table, lost, place)
     if value == scratch[layout.CELLS_OUT + at]:
         return layout.OK
     if is_logged(table, relation, iteration, multiplicity):

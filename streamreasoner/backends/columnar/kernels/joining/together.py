@@ -16,18 +16,16 @@ from streamreasoner.backends.columnar.kernels.joining.gather import (
 from streamreasoner.backends.columnar.kernels.joining.interpret import run
 from streamreasoner.backends.columnar.kernels.loading.log import is_full, make_room
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.entry import change_of
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.work import account, is_spent, start_clock
-from streamreasoner.native.addresses import int32_column, int64_column, signed
+from streamreasoner.native.addresses import signed
 from streamreasoner.native.compile import inlined, kernel
 
 
 @inlined
 def dispatch_row(table: layout.Int64s, fact: int) -> int:
     """Offset of the row of a fact's class in the present stratum."""
-    kind = int32_column(table[layout.ARENA])[2 * fact] & layout.CLASS_BITS
-    return layout.DISPATCH_WIDTH * kind
+    return layout.DISPATCH_WIDTH * facts.class_of(table, fact)
 
 
 @inlined
@@ -41,13 +39,9 @@ def after_delta(table: layout.Int64s, status: int) -> int:
 @kernel
 def mark_deltas(table: layout.Int64s) -> None:
     """Mark the applied deltas again, to apply those of cyclic rules together."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    deltas = int64_column(table[layout.DELTAS])
-    for i in range(scalars[layout.DELTA_COUNT]):
-        change = deltas[i] >> layout.DELTA_CHANGE_SHIFT
-        words[2 * (deltas[i] & LOW)] |= change << layout.DELTA_SHIFT
-    scalars[layout.CYCLIC_RULES] = layout.TOGETHER
+    for i in range(views.scalars(table)[layout.DELTA_COUNT]):
+        facts.mark(table, lists.delta_fact(table, i), lists.delta_bits(table, i))
+    views.scalars(table)[layout.CYCLIC_RULES] = layout.TOGETHER
 
 
 @kernel
@@ -58,7 +52,7 @@ def apply_together(
 
     Takes the arguments of `derive.apply_deltas`.
     """
-    int32_column(table[layout.SCRATCH])[layout.ITERATION_AT] = iteration
+    views.scratch(table)[layout.ITERATION_AT] = iteration
     start_clock(table)
     at = signed(start)
     while at < stop:
@@ -76,21 +70,18 @@ def _read(table: layout.Int64s, at: int, stop: int) -> int:
 
     None do if groups are sorted. The row of a reader that is not used has no fact.
     """
-    deltas = int64_column(table[layout.DELTAS])
-    dispatch = int32_column(table[layout.DISPATCH])
-    dispatched = int32_column(table[layout.DISPATCHED])
-    plans = int32_column(table[layout.PLANS])
-    readers = int32_column(table[layout.READER_ROWS])
+    plans = views.plans(table)
+    readers = views.readers(table)
     count = signed(0)
-    if int64_column(table[layout.SCALARS])[layout.SORTING] != 0:
+    if views.scalars(table)[layout.SORTING] != 0:
         at = stop
     while at < stop and count < layout.READERS:
-        fact = deltas[at] & LOW
+        fact = lists.delta_fact(table, at)
         at += 1
         row = dispatch_row(table, fact)
-        first = dispatch[row + layout.DISPATCH_START]
-        for j in range(first, first + dispatch[row + layout.DISPATCH_COUNT]):
-            plan = dispatched[j]
+        first = views.dispatch(table)[row + layout.DISPATCH_START]
+        for j in range(first, first + views.dispatch(table)[row + layout.DISPATCH_COUNT]):
+            plan = views.dispatched(table)[j]
             p = plan * layout.PLAN_WIDTH
             if count < layout.READERS and plans[p + layout.PLAN_CYCLIC] != 0 and _reads(table, p):
                 bind(table, fact, plans, p)
@@ -110,37 +101,30 @@ def _run_plans(
     table: layout.Int64s, values: layout.Int64s, start: int, stop: int, iteration: int
 ) -> int:
     """Run the plans of deltas in their order, with what readers have gathered; returns a status."""
-    words = int32_column(table[layout.ARENA])
-    deltas = int64_column(table[layout.DELTAS])
-    dispatch = int32_column(table[layout.DISPATCH])
-    dispatched = int32_column(table[layout.DISPATCHED])
-    plans = int32_column(table[layout.PLANS])
-    scratch = int32_column(table[layout.SCRATCH])
-    readers = int32_column(table[layout.READER_ROWS])
     reader = signed(0)
     for i in range(start, stop):
-        fact = deltas[i] & LOW
+        fact = lists.delta_fact(table, i)
         row = dispatch_row(table, fact)
-        first = dispatch[row + layout.DISPATCH_START]
-        for j in range(first, first + dispatch[row + layout.DISPATCH_COUNT]):
-            plan = dispatched[j]
+        first = views.dispatch(table)[row + layout.DISPATCH_START]
+        for j in range(first, first + views.dispatch(table)[row + layout.DISPATCH_COUNT]):
+            plan = views.dispatched(table)[j]
             p = plan * layout.PLAN_WIDTH
-            if plans[p + layout.PLAN_CYCLIC] == 0:
+            if views.plans(table)[p + layout.PLAN_CYCLIC] == 0:
                 continue
             opened = signed(0)
             at = reader * layout.READER_WIDTH
             if (
                 reader < layout.READERS
-                and readers[at + layout.READER_FACT] == fact
-                and readers[at + layout.READER_PLAN] == plan
+                and views.readers(table)[at + layout.READER_FACT] == fact
+                and views.readers(table)[at + layout.READER_PLAN] == plan
             ):
-                begin_matches(table, plans[p + layout.PLAN_STEPS], reader)
+                begin_matches(table, views.plans(table)[p + layout.PLAN_STEPS], reader)
                 reader += 1
                 opened = 1
-                if scratch[layout.FACT_AT] == 0:
+                if views.scratch(table)[layout.FACT_AT] == 0:
                     account(table, p, 1, 0)
                     continue
-            sign = change_of(words[2 * fact])
+            sign = facts.change(facts.header(table, fact))
             status = run(table, values, plan, fact, sign, iteration, signed(0), opened)
             status = after_delta(table, status)
             if status != layout.OK:
@@ -151,8 +135,8 @@ def _run_plans(
 @inlined
 def _reads(table: layout.Int64s, p: int) -> bool:
     """Whether all that the plan whose row starts at *p* does at first is to open a group."""
-    plans = int32_column(table[layout.PLANS])
-    steps = int32_column(table[layout.STEPS])
+    plans = views.plans(table)
+    steps = views.steps(table)
     if plans[p + layout.PLAN_STEP_COUNT] == 0:
         return False
     s = plans[p + layout.PLAN_STEPS] * layout.STEP_WIDTH

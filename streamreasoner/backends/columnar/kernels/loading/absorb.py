@@ -8,10 +8,9 @@ are known.
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.arrangement import group_units
 from streamreasoner.backends.columnar.kernels.records.fact_record import allocate
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
-from streamreasoner.native.addresses import int32_column, int64_column, prefetch
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, log_rows, views
+from streamreasoner.native.addresses import int32_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.values.kernels.ordering import order
 
@@ -21,9 +20,9 @@ _AHEAD = 16  # rows between prefetching a cache line and reading it
 @kernel
 def absorb(table: layout.Int64s) -> int:
     """Include all rows in the best values of their groups; returns a status."""
-    scalars = int64_column(table[layout.SCALARS])
-    values = int64_column(table[layout.VALUES])
-    rows = int64_column(table[layout.LOG])
+    scalars = views.scalars(table)
+    values = views.values(table)
+    rows = views.log(table)
     count = scalars[layout.LOG_COUNT]
     start = scalars[layout.LOG_ABSORBED]
     if start == count:
@@ -46,59 +45,40 @@ def beats(values: layout.Int64s, sign: int, value: int, other: int) -> bool:
 
 
 @inlined
-def lattice_of(row: int) -> int:
-    """The lattice of a row of the log, by its second word."""
-    return (row >> layout.LOG_LATTICE_SHIFT) & (layout.LOG_LATTICES_MOST - 1)
-
-
-@inlined
-def multiplicity_of(row: int) -> int:
-    """The multiplicity of a row of the log, by its second word."""
-    low = row & (2 * layout.LOG_MULTIPLICITY - 1)
-    return (low ^ layout.LOG_MULTIPLICITY) - layout.LOG_MULTIPLICITY
-
-
-@inlined
 def _place(table: layout.Int64s, rows: layout.Int64s, i: int) -> int:
     """The address at which the index of a lattice has the group of a row."""
-    lattices = int32_column(table[layout.LOG_LATTICES])
-    lattice = layout.LOGGED_WIDTH * lattice_of(rows[layout.LOG_WIDTH * i + 1])
-    arrangement = lattices[lattice + layout.LOGGED_ARRANGEMENT]
-    index = int64_column(table[layout.INDEXES])[arrangement]
-    return index + 4 * (rows[layout.LOG_WIDTH * i] & LOW)
+    arrangement = log_rows.field(table, log_rows.lattice(rows, i), layout.LOGGED_ARRANGEMENT)
+    return views.index(table, arrangement) + layout.WORD_BYTES * log_rows.key(rows, i)
 
 
 @inlined
 def _prefetch_group(table: layout.Int64s, rows: layout.Int64s, i: int) -> None:
     """Prefetch the group of a row, if it is known."""
-    fields = int32_column(_place(table, rows, i))[0] + group_units(1)
-    prefetch(table[layout.ARENA] + 8 * fields)
-    prefetch(table[layout.ARENA] + 8 * (fields + layout.LATTICE_UNITS - 1))
+    fields = log_rows.fields_at(int32_column(_place(table, rows, i))[0])
+    views.prefetch_unit(table, fields)
+    views.prefetch_unit(table, fields + layout.LATTICE_UNITS - 1)
 
 
 @inlined
 def _absorb_row(table: layout.Int64s, values: layout.Int64s, i: int) -> bool:
     """Include a row in the best value of its group; returns whether memory sufficed."""
-    rows = int64_column(table[layout.LOG])
-    units = int64_column(table[layout.ARENA])
-    row = layout.LOG_WIDTH * i
-    added = rows[row] >> 32
-    subtracted = (rows[row + 1] >> 32) - 1
-    lattice = lattice_of(rows[row + 1])
+    rows = views.log(table)
+    units = views.units(table)
+    added = log_rows.value(rows, i)
+    subtracted = log_rows.subtracted(rows, i) - 1
+    lattice = log_rows.lattice(rows, i)
     group = _group(table, rows, i)
     if group == 0:
         return False
-    rows[row] = (added << 32) | group
-    at = group + group_units(1)
+    log_rows.set_group(rows, i, group)
+    at = log_rows.fields_at(group)
     if units[at + layout.LATTICE_EPOCH] >= 0:
         _enter(table, lattice, group)
     units[at + layout.LOG_PLACE] -= 1
-    if multiplicity_of(rows[row + 1]) < 0:
+    if log_rows.multiplicity(rows, i) < 0:
         added, subtracted = subtracted, added
     best = units[at + layout.LOG_BEST] - 1
-    sign = int32_column(table[layout.LOG_LATTICES])[
-        layout.LOGGED_WIDTH * lattice + layout.LOGGED_SIGN
-    ]
+    sign = log_rows.field(table, lattice, layout.LOGGED_SIGN)
     if added >= 0 and (best < 0 or beats(values, sign, added, best)):
         best = added
         units[at + layout.LOG_BEST] = best + 1
@@ -117,13 +97,16 @@ def _group(table: layout.Int64s, rows: layout.Int64s, i: int) -> int:
     place = int32_column(_place(table, rows, i))
     group = place[0]
     if group == 0:
-        group = allocate(table, group_units(1) + layout.LATTICE_UNITS)
+        group = allocate(table, facts.group_units(1) + layout.LATTICE_UNITS)
         if group != 0:
-            words = int32_column(table[layout.ARENA])
-            lattices = int32_column(table[layout.LOG_LATTICES])
-            lattice = layout.LOGGED_WIDTH * lattice_of(rows[layout.LOG_WIDTH * i + 1])
-            words[2 * group] = lattices[lattice + layout.LOGGED_ARRANGEMENT]
-            words[2 * group + layout.GROUP_KEY] = rows[layout.LOG_WIDTH * i] & LOW
+            lattice = log_rows.lattice(rows, i)
+            facts.set_word(
+                table,
+                group,
+                layout.GROUP_ARRANGEMENT,
+                log_rows.field(table, lattice, layout.LOGGED_ARRANGEMENT),
+            )
+            views.words(table)[facts.key_at(group)] = log_rows.key(rows, i)
             place[0] = group
     return group
 
@@ -131,37 +114,32 @@ def _group(table: layout.Int64s, rows: layout.Int64s, i: int) -> int:
 @inlined
 def _enter(table: layout.Int64s, lattice: int, group: int) -> None:
     """Let a group take part in the log, with the winner that it has."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    groups = int64_column(table[layout.LOG_GROUPS])
-    at = group + group_units(1)
+    units = views.units(table)
+    groups = views.log_groups(table)
+    at = log_rows.fields_at(group)
     node = units[at + layout.LATTICE_WINNERS]
     winner = 0
     while node != 0:
-        winner = words[2 * node + layout.WINNER_FACT]
-        node = words[2 * node + layout.WINNER_NEXT]
-    position = int32_column(table[layout.LOG_LATTICES])[
-        layout.LOGGED_WIDTH * lattice + layout.LOGGED_VALUE
-    ]
-    best = words[2 * winner + layout.CELLS + position] + 1 if winner != 0 else 0
+        winner = facts.word(table, node, layout.WINNER_FACT)
+        node = facts.word(table, node, layout.WINNER_NEXT)
+    position = log_rows.field(table, lattice, layout.LOGGED_VALUE)
+    best = facts.argument(table, winner, position) + 1 if winner != 0 else 0
     units[at + layout.LOG_BEST] = best
     units[at + layout.LOG_LISTED] = 0
     units[at + layout.LOG_PLACE] = -1
     units[at + layout.LOG_WINNER] = winner
     units[at + layout.LOG_LOST] = 0
-    groups[scalars[layout.LOG_GROUP_COUNT]] = (lattice << 32) | group
-    scalars[layout.LOG_GROUP_COUNT] += 1
+    groups[views.scalars(table)[layout.LOG_GROUP_COUNT]] = lists.pack(lattice, group)
+    views.scalars(table)[layout.LOG_GROUP_COUNT] += 1
 
 
 @inlined
 def _list(table: layout.Int64s, lattice: int, group: int) -> None:
     """List a group whose best value may have changed, once."""
-    units = int64_column(table[layout.ARENA])
-    at = group + group_units(1)
-    if units[at + layout.LOG_LISTED] == 0:
-        units[at + layout.LOG_LISTED] = 1
-        scalars = int64_column(table[layout.SCALARS])
-        changed = int64_column(table[layout.LOG_CHANGED])
-        changed[scalars[layout.LOG_CHANGED_COUNT]] = (lattice << 32) | group
+    at = log_rows.fields_at(group)
+    if views.units(table)[at + layout.LOG_LISTED] == 0:
+        views.units(table)[at + layout.LOG_LISTED] = 1
+        scalars = views.scalars(table)
+        changed = views.log_changed(table)
+        changed[scalars[layout.LOG_CHANGED_COUNT]] = lists.pack(lattice, group)
         scalars[layout.LOG_CHANGED_COUNT] += 1

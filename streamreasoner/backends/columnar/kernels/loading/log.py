@@ -5,7 +5,7 @@ one by one: their heads wait in a log, and each group keeps the best value among
 the winners follow. When the log is full, and when its stratum is done, its rows are brought
 together by group and added to the records of the group, which are then in the cache.
 
-What no best value can tell, and what the log has no room for, is settled as ever, after all rows
+What no best value can tell, and what the log has no room for, is settled as usual, after all rows
 have been added: see `contest`.
 """
 
@@ -14,9 +14,8 @@ from __future__ import annotations
 from streamreasoner.backends.columnar.kernels.loading.absorb import absorb
 from streamreasoner.backends.columnar.kernels.loading.merge import merge
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.arrangement import drop_group, group_units
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
-from streamreasoner.native.addresses import int32_column, int64_column
+from streamreasoner.backends.columnar.kernels.records.arrangement import drop_group
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, log_rows, views
 from streamreasoner.native.compile import inlined, kernel
 
 
@@ -30,23 +29,20 @@ def begin(table: layout.Int64s, lattices: layout.Int32s) -> bool:
         table: The addresses, of a state that was empty before the epoch.
         lattices: Their rows.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
-    logged = int32_column(table[layout.LOGGED])
-    logging = int32_column(table[layout.LOG_LATTICES])
-    nodes = int64_column(table[layout.TOUCHED_NODES])
-    node = int32_column(table[layout.INITIAL_HEADS])[scalars[layout.STRATUM]]
+    scalars = views.scalars(table)
+    logged = views.logged(table)
+    logging = views.log_lattices(table)
+    node = views.initial_heads(table)[scalars[layout.STRATUM]]
     while node != 0:
-        fact = nodes[node] & LOW
-        row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-        entry = fact + 1 if classes[row + layout.CLASS_LATTICE] != 0 else 0
+        fact = lists.touched_fact(table, node)
+        entry = (
+            facts.first_entry(fact) if facts.field_of(table, fact, layout.CLASS_LATTICE) != 0 else 0
+        )
         while entry != 0:
-            if words[2 * entry + 2] != 0 or units[entry] >> layout.MULTIPLICITY_SHIFT < 0:
+            if facts.iteration(table, entry) != 0 or facts.multiplicity(table, entry) < 0:
                 return False
-            entry = words[2 * entry + 3]
-        node = nodes[node] >> 32
+            entry = facts.next_entry(table, entry)
+        node = lists.next_touched_node(table, node)
     for i in range(len(lattices)):
         logging[i] = lattices[i]
     scalars[layout.LOGGING] = len(lattices) // layout.LOGGED_WIDTH
@@ -58,7 +54,7 @@ def begin(table: layout.Int64s, lattices: layout.Int32s) -> bool:
 @inlined
 def has_heads(table: layout.Int64s) -> bool:
     """Whether heads were logged, or had to be, that have not been settled."""
-    scalars = int64_column(table[layout.SCALARS])
+    scalars = views.scalars(table)
     waiting = scalars[layout.LOG_COUNT] != scalars[layout.LOG_ABSORBED]
     return bool(waiting or scalars[layout.LOG_FILLED] != 0 or scalars[layout.LOG_REFUSED] != 0)
 
@@ -66,29 +62,28 @@ def has_heads(table: layout.Int64s) -> bool:
 @inlined
 def is_full(table: layout.Int64s) -> bool:
     """Whether three quarters of the log are full: the rest is for the heads of one more delta."""
-    scalars = int64_column(table[layout.SCALARS])
-    return bool(4 * scalars[layout.LOG_COUNT] > 3 * scalars[layout.LOG_LIMIT])
+    return bool(
+        4 * views.scalars(table)[layout.LOG_COUNT] > 3 * views.scalars(table)[layout.LOG_LIMIT]
+    )
 
 
 @kernel
 def make_room(table: layout.Int64s) -> int:
     """Add all rows of the log to records; returns a status."""
-    int64_column(table[layout.SCALARS])[layout.LOG_FILLED] = 1
+    views.scalars(table)[layout.LOG_FILLED] = 1
     status = absorb(table)
     return merge(table) if status == layout.OK else status
 
 
 @kernel
 def end_log(table: layout.Int64s) -> int:
-    """Add all rows to records, and log no more; returns a status."""
-    scalars = int64_column(table[layout.SCALARS])
+    """Add all rows to records, and stop logging; returns a status."""
     status = make_room(table)
     if status != layout.OK:
         return status
-    units = int64_column(table[layout.ARENA])
-    groups = int64_column(table[layout.LOG_GROUPS])
-    for i in range(scalars[layout.LOG_GROUP_COUNT]):
-        _leave(units, groups[i] & LOW, scalars[layout.EPOCH])
+    groups = views.log_groups(table)
+    for i in range(views.scalars(table)[layout.LOG_GROUP_COUNT]):
+        _leave(views.units(table), lists.lower(groups[i]), views.scalars(table)[layout.EPOCH])
     _stop(table)
     return layout.OK
 
@@ -96,14 +91,10 @@ def end_log(table: layout.Int64s) -> int:
 @kernel
 def discard_log(table: layout.Int64s) -> None:
     """Drop all rows, and the groups that have no other candidates."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    groups = int64_column(table[layout.LOG_GROUPS])
-    for i in range(scalars[layout.LOG_GROUP_COUNT]):
-        group = groups[i] & LOW
-        _leave(units, group, scalars[layout.EPOCH])
-        if words[2 * group + layout.GROUP_FIRST] == 0:
+    for i in range(views.scalars(table)[layout.LOG_GROUP_COUNT]):
+        group = lists.lower(views.log_groups(table)[i])
+        _leave(views.units(table), group, views.scalars(table)[layout.EPOCH])
+        if facts.first_member(table, group) == 0:
             drop_group(table, group, layout.LATTICE_UNITS)
     _stop(table)
 
@@ -111,7 +102,7 @@ def discard_log(table: layout.Int64s) -> None:
 @inlined
 def _leave(units: layout.Int64s, group: int, epoch: int) -> None:
     """Make a group one like any other that is settled in an epoch, which has no old winners."""
-    at = group + group_units(1)
+    at = log_rows.fields_at(group)
     units[at + layout.LATTICE_BEST] = 0
     units[at + layout.LATTICE_NEXT] = 0
     units[at + layout.LATTICE_EPOCH] = epoch
@@ -121,10 +112,10 @@ def _leave(units: layout.Int64s, group: int, epoch: int) -> None:
 
 @kernel
 def _stop(table: layout.Int64s) -> None:
-    """Log no more; the log is empty."""
-    scalars = int64_column(table[layout.SCALARS])
-    logged = int32_column(table[layout.LOGGED])
-    lattices = int32_column(table[layout.LOG_LATTICES])
+    """Stop logging; the log is empty."""
+    scalars = views.scalars(table)
+    logged = views.logged(table)
+    lattices = views.log_lattices(table)
     for number in range(scalars[layout.LOGGING]):
         logged[lattices[layout.LOGGED_WIDTH * number + layout.LOGGED_RELATION]] = 0
     scalars[layout.LOGGING] = 0

@@ -8,12 +8,8 @@ the cache misses of several overlap.
 
 from __future__ import annotations
 
-from streamreasoner.backends.columnar.kernels.loading.absorb import multiplicity_of
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.arrangement import (
-    group_units,
-    prepend_candidate,
-)
+from streamreasoner.backends.columnar.kernels.records.arrangement import prepend_candidate
 from streamreasoner.backends.columnar.kernels.records.entry import (
     entry_at,
     journal_with,
@@ -24,8 +20,9 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import (
     prefetch_slot,
     tag_of,
 )
-from streamreasoner.backends.columnar.kernels.records.slots import LOW, put, reserve
-from streamreasoner.native.addresses import int32_column, int64_column, prefetch
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, log_rows, views
+from streamreasoner.backends.columnar.kernels.records.slots import put, reserve
+from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 _AHEAD = 16  # rows between prefetching a cache line and reading it
@@ -36,27 +33,27 @@ _LINK = layout.CELLS + layout.LOGGED_ARITY  # that of the lattice is behind the 
 @kernel
 def merge(table: layout.Int64s) -> int:
     """Add all rows, which are absorbed, to records, and empty the log; returns a status."""
-    scalars = int64_column(table[layout.SCALARS])
+    scalars = views.scalars(table)
     _gather(table)
     scalars[layout.LOGGED_ROWS] += scalars[layout.LOG_COUNT]
     scalars[layout.LOG_COUNT] = 0
     scalars[layout.LOG_ABSORBED] = 0
-    groups = int64_column(table[layout.LOG_GROUPS])
-    units = int64_column(table[layout.ARENA])
-    words = int32_column(table[layout.ARENA])
+    groups = views.log_groups(table)
     count = scalars[layout.LOG_GROUP_COUNT]
     created = 0
     start = 0
     status = layout.OK
     for i in range(count):
-        ahead = groups[min(i + _GROUPS_AHEAD, count - 1)] & LOW
-        prefetch(table[layout.ARENA] + 8 * words[2 * ahead + layout.GROUP_FIRST])
-        group = groups[i] & LOW
-        place = group + group_units(1) + layout.LOG_PLACE
-        end = ~units[place]
-        units[place] = -1
+        ahead = lists.lower(groups[min(i + _GROUPS_AHEAD, count - 1)])
+        views.prefetch_unit(table, facts.first_member(table, ahead))
+        group = lists.lower(groups[i])
+        place = log_rows.fields_at(group) + layout.LOG_PLACE
+        end = ~views.units(table)[place]
+        views.units(table)[place] = -1
         if end != start and status == layout.OK:
-            created, status = _merge_group(table, groups[i] >> 32, group, start, end, created)
+            created, status = _merge_group(
+                table, lists.upper(groups[i]), group, start, end, created
+            )
         start = end
     _enter_records(table, created)
     return status
@@ -65,29 +62,22 @@ def merge(table: layout.Int64s) -> int:
 @kernel
 def _gather(table: layout.Int64s) -> None:
     """Bring the rows of each group together."""
-    scalars = int64_column(table[layout.SCALARS])
-    units = int64_column(table[layout.ARENA])
-    rows = int64_column(table[layout.LOG])
-    gathered = int64_column(table[layout.LOG_GATHERED])
-    groups = int64_column(table[layout.LOG_GROUPS])
+    units = views.units(table)
+    rows = views.log(table)
     start = 0
-    for i in range(scalars[layout.LOG_GROUP_COUNT]):
-        place = (groups[i] & LOW) + group_units(1) + layout.LOG_PLACE
+    for i in range(views.scalars(table)[layout.LOG_GROUP_COUNT]):
+        place = log_rows.fields_at(lists.lower(views.log_groups(table)[i])) + layout.LOG_PLACE
         size = ~units[place]
         units[place] = ~start
         start += size
-    count = scalars[layout.LOG_COUNT]
-    first = table[layout.ARENA] + 8 * (group_units(1) + layout.LOG_PLACE)
+    count = views.scalars(table)[layout.LOG_COUNT]
     for i in range(count + _AHEAD):
         if i < count:
-            prefetch(first + 8 * (rows[layout.LOG_WIDTH * i] & LOW))
+            views.prefetch_unit(table, log_rows.fields_at(log_rows.key(rows, i)) + layout.LOG_PLACE)
         if i >= _AHEAD:
-            row = layout.LOG_WIDTH * (i - _AHEAD)
-            place = (rows[row] & LOW) + group_units(1) + layout.LOG_PLACE
-            target = layout.LOG_WIDTH * ~units[place]
+            place = log_rows.fields_at(log_rows.key(rows, i - _AHEAD)) + layout.LOG_PLACE
+            log_rows.copy(rows, i - _AHEAD, views.log_gathered(table), ~units[place])
             units[place] -= 1
-            gathered[target] = rows[row]
-            gathered[target + 1] = rows[row + 1]
 
 
 @kernel
@@ -109,25 +99,22 @@ def _merge_group(
     Returns:
         The number of slots, and a status.
     """
-    words = int32_column(table[layout.ARENA])
-    gathered = int64_column(table[layout.LOG_GATHERED])
-    slots = int64_column(table[layout.LOG])
-    records = int32_column(table[layout.LOG_RECORDS])
-    cells = int32_column(table[layout.SCRATCH])
-    row = layout.LOGGED_WIDTH * lattice
-    relation = int32_column(table[layout.LOG_LATTICES])[row + layout.LOGGED_RELATION]
-    position = int32_column(table[layout.LOG_LATTICES])[row + layout.LOGGED_VALUE]
-    candidate = words[2 * group + layout.GROUP_FIRST]
+    gathered = views.log_gathered(table)
+    records = views.log_records(table)
+    cells = views.scratch(table)
+    relation = log_rows.field(table, lattice, layout.LOGGED_RELATION)
+    position = log_rows.field(table, lattice, layout.LOGGED_VALUE)
+    candidate = facts.first_member(table, group)
     while candidate != 0:
-        records[words[2 * candidate + layout.CELLS + position]] = candidate
-        candidate = words[2 * candidate + _LINK]
-    cells[layout.ARRANGED_KEY + 1 - position] = words[2 * group + layout.GROUP_KEY]
+        records[facts.argument(table, candidate, position)] = candidate
+        candidate = facts.word(table, candidate, _LINK)
+    cells[layout.ARRANGED_KEY + 1 - position] = views.words(table)[facts.key_at(group)]
     status = layout.OK
-    for i in range(layout.LOG_WIDTH * start, layout.LOG_WIDTH * end, layout.LOG_WIDTH):
-        value = gathered[i] >> 32
-        iteration = (gathered[i + 1] & LOW) >> layout.LOG_ITERATION_SHIFT
-        multiplicity = multiplicity_of(gathered[i + 1])
-        subtracted = gathered[i + 1] >> 32
+    for i in range(start, end):
+        value = log_rows.value(gathered, i)
+        iteration = log_rows.iteration(gathered, i)
+        multiplicity = log_rows.multiplicity(gathered, i)
+        subtracted = log_rows.subtracted(gathered, i)
         while True:
             fact = records[value]
             if fact == 0:
@@ -137,7 +124,9 @@ def _merge_group(
                     status = layout.FULL
                     break
                 records[value] = fact
-                slots[created] = (tag_of(table, relation, cells, layout.ARRANGED_KEY) << 32) | fact
+                views.log(table)[created] = lists.pack(
+                    tag_of(table, relation, cells, layout.ARRANGED_KEY), fact
+                )
                 created += 1
             else:
                 status = _add(table, fact, iteration, multiplicity)
@@ -148,24 +137,23 @@ def _merge_group(
             subtracted = 0
         if status != layout.OK:
             break
-    candidate = words[2 * group + layout.GROUP_FIRST]
+    candidate = facts.first_member(table, group)
     while candidate != 0:
-        records[words[2 * candidate + layout.CELLS + position]] = 0
-        candidate = words[2 * candidate + _LINK]
+        records[facts.argument(table, candidate, position)] = 0
+        candidate = facts.word(table, candidate, _LINK)
     return created, status
 
 
 @inlined
 def _add(table: layout.Int64s, fact: int, iteration: int, multiplicity: int) -> int:
     """Add to a multiplicity of a candidate, which is journaled; returns a status."""
-    units = int64_column(table[layout.ARENA])
     entry = entry_at(table, fact, iteration)
     if entry == 0:
         return layout.FULL
-    total = (units[entry] >> layout.MULTIPLICITY_SHIFT) + multiplicity
+    total = facts.multiplicity(table, entry) + multiplicity
     if total > layout.MAX_MULTIPLICITY or total < -layout.MAX_MULTIPLICITY:
         return layout.OVERFLOW
-    units[entry] += multiplicity << layout.MULTIPLICITY_SHIFT
+    facts.add_to_multiplicity(table, entry, multiplicity)
     return layout.OK
 
 
@@ -177,7 +165,7 @@ def new_candidate(
 
     Its arguments are at ARRANGED_KEY of SCRATCH.
     """
-    cells = int32_column(table[layout.SCRATCH])
+    cells = views.scratch(table)
     kind = classify(table, relation, cells, layout.ARRANGED_KEY)
     header = kind | layout.FRESH
     fact = write_record(table, header, cells, layout.ARRANGED_KEY, iteration, multiplicity)
@@ -190,14 +178,18 @@ def new_candidate(
 @kernel
 def _enter_records(table: layout.Int64s, created: int) -> None:
     """Enter the slots that the log has in the table of facts."""
-    scalars = int64_column(table[layout.SCALARS])
-    entered = int64_column(table[layout.LOG])
+    entered = views.log(table)
     reserve(table, layout.FACT_TABLE, layout.FACT_MASK, created)
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
+    slots = int64_column(views.fact_table(table))
     for i in range(created + _AHEAD):
         if i < created:
-            prefetch_slot(table, (entered[i] >> 32) & LOW)
+            prefetch_slot(table, lists.upper(entered[i]))
         if i >= _AHEAD:
             slot = entered[i - _AHEAD]
-            put(slots, scalars[layout.FACT_MASK], (slot >> 32) & LOW, slot & LOW)
-    scalars[layout.FACT_COUNT] += created
+            put(
+                slots,
+                views.scalars(table)[layout.FACT_MASK],
+                lists.upper(slot),
+                lists.lower(slot),
+            )
+    views.scalars(table)[layout.FACT_COUNT] += created

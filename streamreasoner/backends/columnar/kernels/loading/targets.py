@@ -9,15 +9,10 @@ load. The plan then reads 4 bytes for a match, which lie in a row, instead of a 
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.fact_record import (
-    cell,
-    key_cell,
-    link_offset,
-)
+from streamreasoner.backends.columnar.kernels.records.fact_record import key_position
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, log_rows, views
 from streamreasoner.backends.columnar.kernels.records.pending import value_argument
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.work import account
-from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 _SPARSE = 4  # there are no targets for more ids than this for each delta
@@ -33,13 +28,13 @@ def collect(table: layout.Int64s, plans: layout.Int32s, ids: int) -> None:
         plans: The plans, int32 of shape (n,), in the order of PLAN_TARGETS.
         ids: A number above all ids.
     """
-    scalars = int64_column(table[layout.SCALARS])
+    scalars = views.scalars(table)
     count = scalars[layout.DELTA_COUNT]
     stride = ids + 2
     room = scalars[layout.TARGET_LIMIT]
     if len(plans) * max(count, stride) > room or stride > _SPARSE * count:
         return
-    places = int32_column(table[layout.TARGET_PLACES])
+    places = views.target_places(table)
     first = 0
     for number in range(len(plans)):
         p = plans[number] * layout.PLAN_WIDTH
@@ -57,15 +52,15 @@ def collect(table: layout.Int64s, plans: layout.Int32s, ids: int) -> None:
 @inlined
 def has_targets(table: layout.Int64s, p: int, fact: int, iteration: int) -> bool:
     """Whether the plan whose row starts at *p* has targets, and the log has room for its heads."""
-    number = int32_column(table[layout.PLANS])[p + layout.PLAN_TARGETS]
-    scalars = int64_column(table[layout.SCALARS])
+    number = views.plans(table)[p + layout.PLAN_TARGETS]
+    scalars = views.scalars(table)
     if number == 0 or scalars[layout.TARGET_STRIDE] == 0:
         return False
-    key = cell(table, fact, int32_column(table[layout.PLANS])[p + layout.PLAN_PROBE_KEY])
+    key = facts.cell(table, fact, views.plans(table)[p + layout.PLAN_PROBE_KEY])
     # A term that was computed meanwhile is in no fact of a lower stratum.
     if key + 2 >= scalars[layout.TARGET_STRIDE] or not 0 < iteration < layout.LOG_ITERATIONS - 1:
         return False
-    places = int32_column(table[layout.TARGET_PLACES])
+    places = views.target_places(table)
     place = (number - 1) * scalars[layout.TARGET_STRIDE] + key
     room = scalars[layout.LOG_LIMIT] - scalars[layout.LOG_COUNT]
     return bool(places[place + 1] - places[place] <= room)
@@ -76,39 +71,31 @@ def log_targets(
     table: layout.Int64s, p: int, fact: int, sign: int, iteration: int, lost: int
 ) -> int:
     """Log the heads that `run_probe` would derive, with the same arguments; returns OK."""
-    scalars = int64_column(table[layout.SCALARS])
-    plans = int32_column(table[layout.PLANS])
-    targets = int32_column(table[layout.TARGETS])
-    places = int32_column(table[layout.TARGET_PLACES])
-    rows = int64_column(table[layout.LOG])
+    scalars = views.scalars(table)
+    plans = views.plans(table)
+    places = views.target_places(table)
+    rows = views.log(table)
     place = (plans[p + layout.PLAN_TARGETS] - 1) * scalars[layout.TARGET_STRIDE]
-    place += cell(table, fact, plans[p + layout.PLAN_PROBE_KEY])
+    place += facts.cell(table, fact, plans[p + layout.PLAN_PROBE_KEY])
     first, end = places[place], places[place + 1]
     relation = plans[p + layout.PLAN_HEAD_RELATION]
     argument = plans[p + layout.PLAN_PROBE_HEAD] + value_argument(table, relation)
-    operand = int32_column(table[layout.OPERANDS])[argument]
-    value = cell(table, fact, operand)
+    operand = views.operands(table)[argument]
+    value = facts.cell(table, fact, operand)
     subtracted = 0
     if lost != 0:
-        subtracted = cell(table, lost, operand) + 1
+        subtracted = facts.cell(table, lost, operand) + 1
     multiplicity = sign * plans[p + layout.PLAN_SIGN]
     firings = (end - first) * abs(multiplicity)
     account(table, p, end - first, firings if lost == 0 else 2 * firings)
     if value + 1 == subtracted:
         return layout.OK  # the heads are the same fact
-    added = value << 32
-    number = int32_column(table[layout.LOGGED])[relation] - 1
-    second = (
-        (subtracted << 32)
-        | ((iteration + 1) << layout.LOG_ITERATION_SHIFT)
-        | (number << layout.LOG_LATTICE_SHIFT)
-        | (multiplicity & (2 * layout.LOG_MULTIPLICITY - 1))
-    )
-    row = layout.LOG_WIDTH * scalars[layout.LOG_COUNT]
+    lattice = log_rows.lattice_of(table, relation)
+    row = scalars[layout.LOG_COUNT]
     for i in range(first, end):
-        rows[row] = added | targets[i]
-        rows[row + 1] = second
-        row += layout.LOG_WIDTH
+        key = views.targets(table)[i]
+        log_rows.write(rows, row, value, key, subtracted, iteration + 1, lattice, multiplicity)
+        row += 1
     scalars[layout.LOG_COUNT] += end - first
     scalars[layout.TARGETED] += end - first
     return layout.OK
@@ -121,33 +108,28 @@ def _count_members(table: layout.Int64s, p: int, start: int) -> None:
     The size of a group is two places behind its own, so that its place is the start of the group
     while targets are written, and the end afterwards.
     """
-    words = int32_column(table[layout.ARENA])
-    deltas = int64_column(table[layout.DELTAS])
-    places = int32_column(table[layout.TARGET_PLACES])
-    arrangement = int32_column(table[layout.PLANS])[p + layout.PLAN_PROBE] - 1
-    at = key_cell(table, arrangement)
-    for i in range(int64_column(table[layout.SCALARS])[layout.DELTA_COUNT]):
-        fact = deltas[i] & LOW
-        if link_offset(table, words[2 * fact], arrangement) >= 0:
-            places[start + words[2 * fact + at] + 2] += 1
+    arrangement = views.plans(table)[p + layout.PLAN_PROBE] - 1
+    position = key_position(table, arrangement)
+    for i in range(views.scalars(table)[layout.DELTA_COUNT]):
+        fact = lists.delta_fact(table, i)
+        if facts.link_offset(table, facts.header(table, fact), arrangement) >= 0:
+            place = start + facts.argument(table, fact, position) + 2
+            views.target_places(table)[place] += 1
 
 
 @kernel
 def _fill(table: layout.Int64s, p: int, start: int) -> None:
     """Write the targets of the plan whose row starts at *p*, each behind those of its group."""
-    words = int32_column(table[layout.ARENA])
-    deltas = int64_column(table[layout.DELTAS])
-    plans = int32_column(table[layout.PLANS])
-    targets = int32_column(table[layout.TARGETS])
-    places = int32_column(table[layout.TARGET_PLACES])
+    plans = views.plans(table)
+    places = views.target_places(table)
     arrangement = plans[p + layout.PLAN_PROBE] - 1
-    at = key_cell(table, arrangement)
+    position = key_position(table, arrangement)
     key = plans[p + layout.PLAN_PROBE_HEAD] + 1
     key -= value_argument(table, plans[p + layout.PLAN_HEAD_RELATION])
-    target = layout.CELLS + int32_column(table[layout.OPERANDS])[key] - layout.MAX_ARITY
-    for i in range(int64_column(table[layout.SCALARS])[layout.DELTA_COUNT]):
-        fact = deltas[i] & LOW
-        if link_offset(table, words[2 * fact], arrangement) >= 0:
-            place = start + words[2 * fact + at] + 1
-            targets[places[place]] = words[2 * fact + target]
+    target = views.operands(table)[key] - layout.MAX_ARITY
+    for i in range(views.scalars(table)[layout.DELTA_COUNT]):
+        fact = lists.delta_fact(table, i)
+        if facts.link_offset(table, facts.header(table, fact), arrangement) >= 0:
+            place = start + facts.argument(table, fact, position) + 1
+            views.targets(table)[places[place]] = facts.argument(table, fact, target)
             places[place] += 1

@@ -43,13 +43,13 @@ TOUCHED_HEADS = 10  # int32 by iteration: first node
 INITIAL_HEADS = 11  # int32 by stratum: first node of iteration 0
 DELTAS = 12  # int64: fact | class << 32 | its change + DELTA_ZERO << 48
 SCRATCH = 13  # int32
-RELATIONS = 14  # int32 by relation: (arity, root of the trie)
+RELATIONS = 14  # int32 rows of RELATION_WIDTH
 CLASSES = 15  # int32 rows of CLASS_WIDTH
 LINK_OFFSETS = 16  # int32 by class and arrangement: word of the link in a record, -1 if no member
 MEMBERSHIPS = 17  # int32: arrangements of a class, in the order of a record's links
 ARRANGEMENTS = 18  # int32 rows of ARRANGEMENT_WIDTH by grouping
-TRIE_NODES = 19  # int32 by node: (position or -1, default child or class)
-TRIE_SLOTS = 20  # int64 pairs: node << 32 | constant, child
+TRIE_NODES = 19  # int32 rows of TRIE_WIDTH by node
+TRIE_SLOTS = 20  # int64 rows of TRIE_WIDTH: node << 32 | constant, and a child
 DISPATCH = 21  # int32 rows of DISPATCH_WIDTH by class, of the stratum SHOWN
 DISPATCHED = 22  # int32: plans
 PLANS = 23  # int32 rows of PLAN_WIDTH
@@ -63,7 +63,7 @@ ARGUMENTS = 30  # int32: arguments of a built-in that Python evaluates
 CALL = 31  # address of the Python function that evaluates it
 INDEXES = 32  # int64 by grouping: address of its index, 0 if it has group records
 JOURNAL_NEXT = 33  # int32: number + 1 of the next fact in the journal of the same class, or 0
-CLASS_JOURNALED = 34  # int32 by class: number + 1 of its first and last fact in the journal, or 0
+CLASS_JOURNALED = 34  # int32 rows of LISTED_WIDTH by class: its facts in the journal
 FILLED = 35  # int64 by grouping: address of its index, 0 as long as no fact was arranged by it
 TOUCHED_LAST = 36  # int32 by segment of iterations: the last touched one
 WORK = 37  # int64: what rules have done, see below
@@ -170,6 +170,10 @@ SHOWN = 70  # the stratum whose rows DISPATCH has
 SCALAR_COUNT = 71
 
 # Records -----------------------------------------------------------------------------------------
+UNIT_BYTES, WORD_BYTES = 8, 4
+WORDS = 2  # of a unit
+HALF = 32  # bits of each half of a packed int64
+LOW = (1 << HALF) - 1
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
 FIRST_RECORD = 8  # 0 means no record
 MAX_RECORD = 1023  # units of the largest record
@@ -188,15 +192,22 @@ MILESTONE = 1 << 24  # it may be a milestone of a group
 
 DELTA_CHANGE_SHIFT = 48  # of the change in DELTAS; the class is below it
 
+FACT_ENTRY = 1  # unit of a fact's first entry
 JOURNAL_WORD = 1
 JOURNAL_CLASS_SHIFT = 40  # of a fact in the journal
+JOURNALED_BEFORE = 1  # of an entry in the journal: its multiplicity before the epoch
+JOURNALED_WIDTH = 2
 
 # An entry's first unit: multiplicity << 4 | flags | transition + 1
 MULTIPLICITY_SHIFT = 4
 TRANSITION_BITS = 3
 TOUCHED = 4
 JOURNALED = 8
-EMPTY_ENTRY = 1  # multiplicity 0, transition 0
+NO_TRANSITION = 1  # what is added to a transition, so that none is below 0
+EMPTY_ENTRY = NO_TRANSITION  # multiplicity 0, transition 0
+ENTRY_FLAGS = (1 << MULTIPLICITY_SHIFT) - 1
+ENTRY_ITERATION, ENTRY_NEXT = 2, 3  # words
+ENTRY_UNITS = 2
 
 # State of a fact before the epoch, in the journal
 WAS_PRESENT = 1
@@ -208,17 +219,22 @@ STATE_BITS = 7
 ACCOUNTED = -(1 << 63)
 FACT_BITS = (1 << 31) - 1  # of the upper half of a journaled entry
 
+# Links: the facts before and after it in a group, or 0
+LINK_NEXT, LINK_PREVIOUS = range(2)
+LINK_WIDTH = 2
+
 # Groups; those of a reduction hold the result (id + 1) instead of a first fact, and accumulators
-GROUP_FIRST = 1
-GROUP_KEY = 2
+GROUP_ARRANGEMENT, GROUP_FIRST, GROUP_KEY = range(3)
 
 # Sorts: groups of the facts of a relation with some constants, by key and sorted by value. Those
-# that are no arrangement's are found in the table of facts, all at once.
+# of no arrangement are found in the table of facts, all at once.
 SORT_ARRANGEMENT = 0  # or -1
 SORT_KEY, SORT_VALUE = 1, 2  # positions
 SORT_RELATION = 3
 SORT_CONSTANTS, SORT_CONSTANT_COUNT = 4, 5  # in OPERANDS: pairs of a position and an id
 SORT_WIDTH = 6
+CONSTANT_POSITION, CONSTANT_ID = range(2)
+CONSTANT_WIDTH = 2
 SORTED_WHOLLY = -1
 
 # Sorted groups
@@ -270,18 +286,24 @@ LOG_LOST = LATTICE_FLOOR  # the best value that was subtracted, not worse than L
 
 # Rows of the log, of two words: a value that is added << 32 | key, or group once it is absorbed;
 # one that is subtracted as often + 1, or 0, << 32 | iteration, lattice and multiplicity.
+LOG_SECOND = 1
 LOG_WIDTH = 2
 LOG_ITERATION_SHIFT = 12
 LOG_ITERATIONS = 1 << 20  # those below it can be logged
 LOG_LATTICE_SHIFT = 8
 LOG_LATTICES_MOST = 1 << 4
 LOG_MULTIPLICITY = 1 << 7  # multiplicities between its negative and it can be logged
+LOG_MULTIPLICITY_BITS = 2 * LOG_MULTIPLICITY - 1
 
 # Lattices in the log, whose facts have two arguments: relation, arrangement, the argument with the
 # value; 1 for least, -1 for greatest
 LOGGED_RELATION, LOGGED_ARRANGEMENT, LOGGED_VALUE, LOGGED_SIGN = range(4)
 LOGGED_WIDTH = 4
 LOGGED_ARITY = 2
+
+# By class: number + 1 of its first and last fact in the journal, or 0
+LISTED_FIRST, LISTED_LAST = range(2)
+LISTED_WIDTH = 2
 
 # Nodes of a list of winners: words
 WINNER_ITERATION, WINNER_NEXT, WINNER_FACT = range(3)
@@ -302,8 +324,20 @@ COUNT_UNITS = 2  # a count needs only the first two
 CHOSEN_FIRST, CHOSEN_LAST = 2, 3  # chunks of the list of values, in place of sums
 CHOSEN_SIZE = 4  # values in the list
 CHOSEN_UNITS = 5
+# A chunk: words of the link and of its size, then values, shifted, with a bit for those shown
+CHUNK_NEXT, CHUNK_SIZE = range(2)
+CHUNK_UNITS = 16
+CHOSEN_SHOWN = 1
+CHOSEN_VALUE_SHIFT = 1
 
 # Tables of the program ---------------------------------------------------------------------------
+RELATION_ARITY, RELATION_ROOT = range(2)  # arguments; a node of the trie
+RELATION_WIDTH = 2
+# A node of the trie: the position of the argument that it tests, or -1; the child for all other
+# constants, or its class. A slot: as said above, with -1 for no child.
+TRIE_POSITION, TRIE_DEFAULT = range(2)
+TRIE_KEY, TRIE_CHILD = range(2)
+TRIE_WIDTH = 2
 CLASS_RELATION, CLASS_ARITY, CLASS_UNITS, CLASS_STRATUM = range(4)
 CLASS_LINKS, CLASS_MEMBERSHIPS, CLASS_LINK_COUNT = range(4, 7)
 CLASS_LATTICE = 7  # number of its lattice among the arrangements + 1, or 0
@@ -332,6 +366,9 @@ FUNCTION_CONCATENATION, FUNCTION_LOWEST, FUNCTION_HIGHEST = range(4, 7)
 # The rows of plans and of steps begin with what is done with a fact.
 STAGE_BINDS, STAGE_BIND_COUNT, STAGE_CHECKS, STAGE_CHECK_COUNT = range(4)
 STAGE_CONDITIONS, STAGE_CONDITION_COUNT = range(4, 6)
+# Binds and checks, in OPERANDS: an argument of the fact, and a slot
+BIND_ARGUMENT, BIND_SLOT = range(2)
+BIND_WIDTH = 2
 
 PLAN_STEPS, PLAN_STEP_COUNT = range(6, 8)
 PLAN_HEAD_RELATION, PLAN_HEAD, PLAN_HEAD_COUNT, PLAN_SIGN = range(8, 12)
@@ -341,8 +378,11 @@ PLAN_HEAD_RELATION, PLAN_HEAD, PLAN_HEAD_COUNT, PLAN_SIGN = range(8, 12)
 PLAN_PROBE, PLAN_PROBE_KEY, PLAN_PROBE_HEAD = range(12, 15)
 PLAN_WORK = 15  # place of its rule in WORK
 # For a plan whose steps read a single argument of the driving fact: that argument + 1 (else 0), the
-# head (~id, an argument, or MAX_ARITY where a match decides) and (slot, position) of the latter.
+# head (~id, an argument, or MAX_ARITY where a match decides), and KEPT: the (slot, position) of
+# what a match decides.
 PLAN_SHARED, PLAN_SHARED_HEAD, PLAN_KEPT, PLAN_KEPT_COUNT = range(16, 20)
+KEPT_SLOT, KEPT_POSITION = range(2)
+KEPT_WIDTH = 2
 PLAN_CYCLIC = 20  # 1 if a step of a plan of its rule can intersect
 PLAN_TARGETS = 21  # number + 1 of its targets in its stratum, see `targets`, or 0
 PLAN_WIDTH = 22
@@ -363,6 +403,7 @@ STEP_KIND, STEP_TARGET, STEP_OLD = range(8, 11)
 # its own, then those of the LOOKUPs at these depths. Of a LOOKUP: its sort, the PROBE's depth + 1
 STEP_GROUPS, STEP_GROUP_COUNT, STEP_PROBE = range(11, 14)
 STEP_SORT = STEP_GROUPS
+STEP_GROUP_DEPTH, STEP_GROUP_SORT, STEP_GROUP_KEY = range(3)
 STEP_GROUP_WIDTH = 3
 STEP_WIDTH = 14
 
@@ -377,6 +418,7 @@ COMPARE = 0  # code: bit set of the comparison results that satisfy it
 COMPUTE = 1  # code: built-in; target: slot for the value
 MATCH = 2  # the same, but the slot must hold that value
 HOLDS = 3  # code: test; target: 1 if it must hold, 0 if it must not
+CONDITION_KIND, CONDITION_CODE, CONDITION_TARGET, CONDITION_COUNT = range(4)
 CONDITION_ARGUMENTS = 4
 
 # Work: a clock, then a pair for each rule

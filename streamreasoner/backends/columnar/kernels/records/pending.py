@@ -24,15 +24,15 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import (
     classify,
     find,
     find_tagged,
-    prefetch_further_entry,
     prefetch_record,
     prefetch_slot,
     tag_of,
 )
+from streamreasoner.backends.columnar.kernels.records.fields import facts, log_rows, views
 from streamreasoner.backends.columnar.kernels.records.slots import reserve
 from streamreasoner.backends.columnar.kernels.records.walk import walk_ahead
 from streamreasoner.native.addresses import (
-    int32_column,
+    fixed_address,
     int64_column,
     load_acquired,
     store_released,
@@ -48,7 +48,8 @@ _STATE = 2  # address table of the state to apply them to; 0: this one
 _LATEST = 3  # by the low bits of a tag: its latest row, or 0
 _LATEST_MASK = 255
 _ROWS = _LATEST + _LATEST_MASK + 1
-_ROW = 7  # relation, first cell, tag, iteration, multiplicity, class or UNKNOWN, prefetched fact
+# Of a row: its cells begin at _CELL; the class may be UNKNOWN, and the fact is a prefetched one.
+_RELATION, _CELL, _TAG, _ITERATION, _MULTIPLICITY, _CLASS, _FACT, _ROW = range(8)
 _SUMMED = 1 << 32  # keeps combined additions small, so that they overflow where single ones would
 _AHEAD = 16  # rows between prefetching a cache line and reading it
 
@@ -74,9 +75,9 @@ def columns(
 @inlined
 def is_logged(table: layout.Int64s, relation: int, iteration: int, multiplicity: int) -> bool:
     """Whether a head of a relation goes to the log; notes if the log should have it but cannot."""
-    if int32_column(table[layout.LOGGED])[relation] == 0:
+    if log_rows.lattice_of(table, relation) < 0:
         return False
-    scalars = int64_column(table[layout.SCALARS])
+    scalars = views.scalars(table)
     if (
         scalars[layout.LOG_COUNT] < scalars[layout.LOG_LIMIT]
         and iteration < layout.LOG_ITERATIONS
@@ -90,9 +91,7 @@ def is_logged(table: layout.Int64s, relation: int, iteration: int, multiplicity:
 @inlined
 def value_argument(table: layout.Int64s, relation: int) -> int:
     """The argument with the value of a relation whose heads are logged."""
-    number = int32_column(table[layout.LOGGED])[relation] - 1
-    lattices = int32_column(table[layout.LOG_LATTICES])
-    return lattices[layout.LOGGED_WIDTH * number + layout.LOGGED_VALUE]
+    return log_rows.field(table, log_rows.lattice_of(table, relation), layout.LOGGED_VALUE)
 
 
 @inlined
@@ -116,19 +115,12 @@ def append(
         iteration: Iteration to add at.
         multiplicity: Multiplicity to add.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    rows = int64_column(table[layout.LOG])
-    number = int32_column(table[layout.LOGGED])[relation] - 1
-    position = value_argument(table, relation)
-    row = layout.LOG_WIDTH * scalars[layout.LOG_COUNT]
-    rows[row] = (cells[at + position] << 32) | cells[at + 1 - position]
-    rows[row + 1] = (
-        (lost << 32)
-        | (iteration << layout.LOG_ITERATION_SHIFT)
-        | (number << layout.LOG_LATTICE_SHIFT)
-        | (multiplicity & (2 * layout.LOG_MULTIPLICITY - 1))
-    )
-    scalars[layout.LOG_COUNT] += 1
+    rows, row = views.log(table), views.scalars(table)[layout.LOG_COUNT]
+    lattice = log_rows.lattice_of(table, relation)
+    position = log_rows.field(table, lattice, layout.LOGGED_VALUE)
+    value, key = cells[at + position], cells[at + 1 - position]
+    log_rows.write(rows, row, value, key, lost, iteration, lattice, multiplicity)
+    views.scalars(table)[layout.LOG_COUNT] += 1
     return layout.OK
 
 
@@ -155,31 +147,33 @@ def push(
     """
     if is_logged(table, relation, iteration, multiplicity):
         return append(table, relation, cells, at, 0, iteration, multiplicity)
-    rows = int64_column(table[layout.PENDING_ROWS])
-    waiting = int32_column(table[layout.PENDING_CELLS])
-    arity = int32_column(table[layout.RELATIONS])[2 * relation]
+    rows = views.pending_rows(table)
+    waiting = views.pending_cells(table)
+    arity = views.arity(table, relation)
     tag = tag_of(table, relation, cells, at)
     latest = _LATEST + (tag & _LATEST_MASK)
     same = rows[latest]
-    if same != 0 and rows[same + 2] == tag and rows[same + 3] == iteration:
+    if same != 0 and rows[same + _TAG] == tag and rows[same + _ITERATION] == iteration:
         i = 0
-        while i < arity and waiting[rows[same + 1] + i] == cells[at + i]:
+        while i < arity and waiting[rows[same + _CELL] + i] == cells[at + i]:
             i += 1
-        small = -_SUMMED < multiplicity < _SUMMED and -_SUMMED < rows[same + 4] < _SUMMED
-        if i == arity and rows[same] == relation and small:
-            rows[same + 4] += multiplicity
+        small = (
+            -_SUMMED < multiplicity < _SUMMED and -_SUMMED < rows[same + _MULTIPLICITY] < _SUMMED
+        )
+        if i == arity and rows[same + _RELATION] == relation and small:
+            rows[same + _MULTIPLICITY] += multiplicity
             return layout.OK
     row = _ROWS + _ROW * rows[_COUNT]
-    first = rows[row + 1]
+    first = rows[row + _CELL]
     rows[latest] = row
     for i in range(arity):
         waiting[first + i] = cells[at + i]
-    rows[row] = relation
-    rows[row + 2] = tag
-    rows[row + 3] = iteration
-    rows[row + 4] = multiplicity
-    rows[row + 5] = kind
-    rows[row + _ROW + 1] = first + arity
+    rows[row + _RELATION] = relation
+    rows[row + _TAG] = tag
+    rows[row + _ITERATION] = iteration
+    rows[row + _MULTIPLICITY] = multiplicity
+    rows[row + _CLASS] = kind
+    rows[row + _ROW + _CELL] = first + arity
     rows[_COUNT] += 1
     if rows[_COUNT] == rows[LIMIT]:
         return _make_room(table)
@@ -195,7 +189,7 @@ def flush(table: layout.Int64s) -> int:
 @kernel
 def discard_pending(table: layout.Int64s) -> None:
     """Drop pending additions."""
-    rows = int64_column(table[layout.PENDING_ROWS])
+    rows = views.pending_rows(table)
     rows[_COUNT] = 0
     for i in range(_LATEST, _ROWS):
         rows[i] = 0
@@ -204,15 +198,14 @@ def discard_pending(table: layout.Int64s) -> None:
 @kernel
 def pending_count(table: layout.Int64s) -> int:
     """Number of pending additions."""
-    return int64_column(table[layout.PENDING_ROWS])[_COUNT]
+    return views.pending_rows(table)[_COUNT]
 
 
 @kernel
 def accumulate(table: layout.Int64s, source: layout.Int64s) -> int:
     """Apply the pending additions of *source* to the state of *table*; returns a status."""
-    rows = int64_column(source[layout.PENDING_ROWS])
-    waiting = int32_column(source[layout.PENDING_CELLS])
-    arities = int32_column(table[layout.RELATIONS])
+    rows = views.pending_rows(source)
+    waiting = views.pending_cells(source)
     count = rows[_COUNT]
     deep = _has_parts(table)
     discard_pending(source)
@@ -220,24 +213,28 @@ def accumulate(table: layout.Int64s, source: layout.Int64s) -> int:
     for i in range(count + 3 * ahead):
         walk_ahead(table)
         if i < count:
-            prefetch_slot(table, rows[_ROWS + _ROW * i + 2])
+            prefetch_slot(table, rows[_ROWS + _ROW * i + _TAG])
         if ahead <= i < count + ahead:
             row = _ROWS + _ROW * (i - ahead)
-            rows[row + 6] = prefetch_record(table, rows[row + 2])
+            rows[row + _FACT] = prefetch_record(table, rows[row + _TAG])
         if deep and 2 * ahead <= i < count + 2 * ahead:
             _prefetch_parts(table, rows, _ROWS + _ROW * (i - 2 * ahead), waiting)
         if i >= 3 * ahead:
             row = _ROWS + _ROW * (i - 3 * ahead)
-            relation, at, tag = rows[row], rows[row + 1], rows[row + 2]
-            arity = arities[2 * relation]
+            relation, at, tag = rows[row + _RELATION], rows[row + _CELL], rows[row + _TAG]
+            arity = views.arity(table, relation)
             fact = find_tagged(table, relation, waiting, at, arity, tag)
             if fact != 0:
-                status = add_multiplicity(table, fact, rows[row + 3], rows[row + 4])
+                status = add_multiplicity(
+                    table, fact, rows[row + _ITERATION], rows[row + _MULTIPLICITY]
+                )
             else:
-                kind = rows[row + 5]
+                kind = rows[row + _CLASS]
                 if kind == UNKNOWN:
                     kind = classify(table, relation, waiting, at)
-                status = create_fact(table, kind, waiting, at, tag, rows[row + 3], rows[row + 4])
+                status = create_fact(
+                    table, kind, waiting, at, tag, rows[row + _ITERATION], rows[row + _MULTIPLICITY]
+                )
             if status != layout.OK:
                 return status
     return layout.OK
@@ -246,7 +243,7 @@ def accumulate(table: layout.Int64s, source: layout.Int64s) -> int:
 @inlined
 def _has_parts(table: layout.Int64s) -> bool:
     """Whether additions read more than records: groups of lattices, or entries of older facts."""
-    scalars = int64_column(table[layout.SCALARS])
+    scalars = views.scalars(table)
     lattices = scalars[layout.LATTICES] != 0
     return bool(lattices or 2 * scalars[layout.JOURNALED_FACTS] < scalars[layout.FACT_COUNT])
 
@@ -256,30 +253,32 @@ def _prefetch_parts(
     table: layout.Int64s, rows: layout.Int64s, row: int, waiting: layout.Int32s
 ) -> None:
     """Prefetch what an addition reads besides the record; finds the class of a fact that is new."""
-    if rows[row + 6] != 0:
-        prefetch_further_entry(table, rows[row + 6])
+    if rows[row + _FACT] != 0:
+        facts.prefetch_further_entry(table, rows[row + _FACT])
         return
-    if rows[row + 5] == UNKNOWN:
-        rows[row + 5] = classify(table, rows[row], waiting, rows[row + 1])
-    prefetch_lattice_group(table, rows[row + 5], waiting, rows[row + 1])
+    if rows[row + _CLASS] == UNKNOWN:
+        rows[row + _CLASS] = classify(table, rows[row + _RELATION], waiting, rows[row + _CELL])
+    prefetch_lattice_group(table, rows[row + _CLASS], waiting, rows[row + _CELL])
 
 
 @kernel
 def accumulate_beside(table: layout.Int64s, full: layout.Int64s) -> int:
     """Like `accumulate`, then clear BUSY, for which the joining thread waits."""
     status = accumulate(table, full)
-    store_released(table[layout.SCALARS] + 8 * layout.BUSY, 0)
+    store_released(fixed_address(table, layout.SCALARS) + layout.UNIT_BYTES * layout.BUSY, 0)
     return status
 
 
 @kernel
 def _make_room(table: layout.Int64s) -> int:
     """Apply a full batch; if the state is another thread's, wait until it is idle."""
-    state = int64_column(table[layout.PENDING_ROWS])[_STATE]
+    state = views.pending_rows(table)[_STATE]
     if state == 0:
         return accumulate(table, table)
     owner = int64_column(state)
-    while load_acquired(owner[layout.SCALARS] + 8 * layout.BUSY) != 0:
+    while (
+        load_acquired(fixed_address(owner, layout.SCALARS) + layout.UNIT_BYTES * layout.BUSY) != 0
+    ):
         yield_processor()
     status = accumulate(owner, table)
     share_fact_table(table, owner)
@@ -289,10 +288,9 @@ def _make_room(table: layout.Int64s) -> int:
 @kernel
 def share_fact_table(table: layout.Int64s, owner: layout.Int64s) -> None:
     """Give a joining thread the current location of the owner's table of facts."""
-    scalars = int64_column(table[layout.SCALARS])
-    owned = int64_column(owner[layout.SCALARS])
-    scalars[layout.FACT_MASK] = owned[layout.FACT_MASK]
-    scalars[layout.FACT_BUFFER] = owned[layout.FACT_BUFFER]
+    owned = views.scalars(owner)
+    views.scalars(table)[layout.FACT_MASK] = owned[layout.FACT_MASK]
+    views.scalars(table)[layout.FACT_BUFFER] = owned[layout.FACT_BUFFER]
 
 
 @kernel
@@ -356,10 +354,9 @@ def add_later(
     multiplicities: layout.Int64s,
 ) -> int:
     """Like `add_trace`, for an epoch: the facts are settled when their strata come."""
-    scalars = int64_column(table[layout.SCALARS])
-    scalars[layout.QUIET] = 1
+    views.scalars(table)[layout.QUIET] = 1
     status = add_trace(table, relation, arity, cells, iterations, multiplicities)
-    scalars[layout.QUIET] = 0
+    views.scalars(table)[layout.QUIET] = 0
     if status == layout.OK:
         for i in range(len(multiplicities)):
             touch_at_start(table, find(table, relation, cells, i * arity))

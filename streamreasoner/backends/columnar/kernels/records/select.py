@@ -11,61 +11,53 @@ from streamreasoner.backends.columnar.kernels.records.arrangement import find_fi
 from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     find_tagged,
-    link_offset,
     prefetch_record,
     prefetch_slot,
 )
-from streamreasoner.backends.columnar.kernels.records.slots import LOW, hash_cells
-from streamreasoner.native.addresses import int32_column, int64_column, prefetch
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
+from streamreasoner.backends.columnar.kernels.records.slots import hash_cells
+from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 
 @inlined
-def member(slot: int, words: layout.Int32s, classes: layout.Int32s, relation: int) -> int:
+def member(table: layout.Int64s, slot: int, relation: int) -> int:
     """The fact in a slot if it belongs to a relation, else 0."""
-    fact = slot & LOW
+    fact = lists.lower(slot)
     if fact == 0:
         return 0
-    row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-    return fact if classes[row + layout.CLASS_RELATION] == relation else 0
+    return fact if facts.field_of(table, fact, layout.CLASS_RELATION) == relation else 0
 
 
 @kernel
 def count(table: layout.Int64s, relation: int) -> tuple[int, int]:
     """Number of present facts of a relation, and of rows of its trace."""
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
+    slots = int64_column(views.fact_table(table))
     present = 0
     trace_rows = 0
-    for i in range(scalars[layout.FACT_MASK] + 1):
-        fact = member(slots[i], words, classes, relation)
+    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
+        fact = member(table, slots[i], relation)
         if fact == 0:
             continue
         present += presence(table, fact)
-        entry = fact + 1
+        entry = facts.first_entry(fact)
         while entry != 0:
-            trace_rows += units[entry] >> layout.MULTIPLICITY_SHIFT != 0
-            entry = words[2 * entry + 3]
+            trace_rows += facts.multiplicity(table, entry) != 0
+            entry = facts.next_entry(table, entry)
     return present, trace_rows
 
 
 @kernel
 def read_facts(table: layout.Int64s, relation: int, args: layout.Int32s) -> None:
     """Fill in the arguments of the present facts of a relation."""
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    words = int32_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
+    slots = int64_column(views.fact_table(table))
     row = 0
-    for i in range(scalars[layout.FACT_MASK] + 1):
-        fact = member(slots[i], words, classes, relation)
+    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
+        fact = member(table, slots[i], relation)
         if fact == 0 or presence(table, fact) == 0:
             continue
         for j in range(args.shape[1]):
-            args[row, j] = words[2 * fact + layout.CELLS + j]
+            args[row, j] = facts.argument(table, fact, j)
         row += 1
 
 
@@ -78,26 +70,22 @@ def read_trace(
     multiplicities: layout.Int64s,
 ) -> None:
     """Fill in the multiplicities of a relation by fact and iteration."""
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
+    slots = int64_column(views.fact_table(table))
     row = 0
-    for i in range(scalars[layout.FACT_MASK] + 1):
-        fact = member(slots[i], words, classes, relation)
+    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
+        fact = member(table, slots[i], relation)
         if fact == 0:
             continue
-        entry = fact + 1
+        entry = facts.first_entry(fact)
         while entry != 0:
-            multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
+            multiplicity = facts.multiplicity(table, entry)
             if multiplicity != 0:
                 for j in range(args.shape[1]):
-                    args[row, j] = words[2 * fact + layout.CELLS + j]
-                iterations[row] = words[2 * entry + 2]
+                    args[row, j] = facts.argument(table, fact, j)
+                iterations[row] = facts.iteration(table, entry)
                 multiplicities[row] = multiplicity
                 row += 1
-            entry = words[2 * entry + 3]
+            entry = facts.next_entry(table, entry)
 
 
 @kernel
@@ -108,7 +96,6 @@ def members(
 
     Returns their number; those beyond the length of *records* are only counted.
     """
-    words = int32_column(table[layout.ARENA])
     count = 0
     for i in range(len(keys)):
         fact = find_first(table, arrangement, keys, i, 1)
@@ -116,17 +103,16 @@ def members(
             if count < len(records):
                 records[count] = fact
             count += 1
-            fact = words[2 * fact + link_offset(table, words[2 * fact], arrangement)]
+            fact = facts.next_member(table, fact, arrangement)
     return count
 
 
 @kernel
 def read_args(table: layout.Int64s, records: layout.Int32s, args: layout.Int32s) -> None:
     """Fill in the arguments of records, int32 of shape (n, arity)."""
-    words = int32_column(table[layout.ARENA])
     for row in range(len(records)):
         for j in range(args.shape[1]):
-            args[row, j] = words[2 * records[row] + layout.CELLS + j]
+            args[row, j] = facts.argument(table, records[row], j)
 
 
 _AHEAD = 16  # slots between prefetching a record and reading it
@@ -144,19 +130,16 @@ def select(
 
     Returns the number of matches; those beyond the length of *records* are only counted.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    words = int32_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
-    mask = scalars[layout.FACT_MASK]
+    slots = int64_column(views.fact_table(table))
+    mask = views.scalars(table)[layout.FACT_MASK]
     count = 0
     for i in range(mask + 1):
-        prefetch(table[layout.ARENA] + 8 * (slots[(i + _AHEAD) & mask] & LOW))
-        fact = member(slots[i], words, classes, relation)
+        views.prefetch_unit(table, lists.lower(slots[(i + _AHEAD) & mask]))
+        fact = member(table, slots[i], relation)
         if fact == 0:
             continue
         j = 0
-        while j < len(positions) and words[2 * fact + layout.CELLS + positions[j]] == ids[j]:
+        while j < len(positions) and facts.argument(table, fact, positions[j]) == ids[j]:
             j += 1
         if j == len(positions):
             if count < len(records):
@@ -179,23 +162,20 @@ def describe(
     *args* gets their arguments; *times* (stratum, present since or -1, present until or -1) and
     *sums* (multiplicity at iteration 0, sum of all multiplicities).
     """
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
     for row in range(len(records)):
         fact = records[row]
         for j in range(args.shape[1]):
-            args[row, j] = words[2 * fact + layout.CELLS + j]
+            args[row, j] = facts.argument(table, fact, j)
         asserted = 0
         total = 0
         present = 0
         since = -1
         until = -1
-        entry = fact + 1
+        entry = facts.first_entry(fact)
         while entry != 0:
-            multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
-            transition = (units[entry] & layout.TRANSITION_BITS) - 1
-            when = words[2 * entry + 2]
+            multiplicity = facts.multiplicity(table, entry)
+            transition = facts.transition(table, entry)
+            when = facts.iteration(table, entry)
             total += multiplicity
             if when == 0:
                 asserted = multiplicity
@@ -205,12 +185,11 @@ def describe(
                     since = max(since, when)
             elif transition < 0 and (until < 0 or when < until):
                 until = when
-            entry = words[2 * entry + 3]
+            entry = facts.next_entry(table, entry)
         if present == 0:
             since = -1
             until = -1
-        row_class = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-        times[row, 0] = classes[row_class + layout.CLASS_STRATUM]
+        times[row, 0] = facts.field_of(table, fact, layout.CLASS_STRATUM)
         times[row, 1] = since
         times[row, 2] = until
         sums[row, 0] = asserted
@@ -228,9 +207,7 @@ def read_asserted(
 
     *cells* has their arguments, one fact after the other.
     """
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    arity = int32_column(table[layout.RELATIONS])[2 * relation]
+    arity = views.arity(table, relation)
     count = len(multiplicities)
     for start in range(0, count, _BLOCK):
         end = min(start + _BLOCK, count)
@@ -245,8 +222,8 @@ def read_asserted(
             tag = multiplicities[row]
             multiplicities[row] = 0
             fact = find_tagged(table, relation, cells, row * arity, arity, tag)
-            entry = fact + 1 if fact != 0 else 0
+            entry = facts.first_entry(fact) if fact != 0 else 0
             while entry != 0:
-                if words[2 * entry + 2] == 0:
-                    multiplicities[row] += units[entry] >> layout.MULTIPLICITY_SHIFT
-                entry = words[2 * entry + 3]
+                if facts.iteration(table, entry) == 0:
+                    multiplicities[row] += facts.multiplicity(table, entry)
+                entry = facts.next_entry(table, entry)

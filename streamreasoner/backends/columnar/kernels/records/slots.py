@@ -6,11 +6,15 @@ tombstones and lookups never slow down (Knuth, TAOCP 3, 6.4, Algorithm R).
 
 from __future__ import annotations
 
-from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.native.addresses import int64_column
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.columnar.kernels.records.fields import lists, views
+from streamreasoner.native.addresses import fixed_address, int64_column
 from streamreasoner.native.compile import inlined, kernel
 
-LOW = 0xFFFFFFFF
+if TYPE_CHECKING:
+    from streamreasoner.backends.columnar.kernels.records import layout
+
 _GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as int64
 
 
@@ -18,18 +22,18 @@ _GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as int64
 def mix(state: int, value: int) -> int:
     """Fold *value* into a 64-bit hash *state*."""
     state = (state ^ value) * _GOLDEN
-    return state ^ ((state >> 32) & LOW)
+    return state ^ lists.upper(state)
 
 
 @inlined
 def hash_cells(seed: int, cells: layout.Int32s, at: int, count: int) -> int:
     """32-bit tag of *count* int32 cells under a seed, two cells at a time."""
-    state = (((count << 32) | seed) + 1) * _GOLDEN
+    state = (lists.pack(count, seed) + 1) * _GOLDEN
     for i in range(at, at + count - 1, 2):
-        state = mix(state, (cells[i + 1] << 32) | (cells[i] & LOW))
+        state = mix(state, lists.pack(cells[i + 1], lists.lower(cells[i])))
     if count & 1:
         state = mix(state, cells[at + count - 1])
-    return mix(state, 1) & LOW
+    return lists.lower(mix(state, 1))
 
 
 @kernel
@@ -38,7 +42,7 @@ def put(slots: layout.Int64s, mask: int, tag: int, identifier: int) -> None:
     i = tag & mask
     while slots[i] != 0:
         i = (i + 1) & mask
-    slots[i] = (tag << 32) | identifier
+    slots[i] = lists.pack(tag, identifier)
 
 
 @kernel
@@ -49,13 +53,13 @@ def rehash(source: layout.Int64s, mask: int, target: layout.Int64s, wide: int) -
     for i in range(mask + 1):
         slot = source[i]
         if slot != 0:
-            put(target, wide, (slot >> 32) & LOW, slot & LOW)
+            put(target, wide, lists.upper(slot), lists.lower(slot))
 
 
 @kernel
 def remove(slots: layout.Int64s, mask: int, tag: int, identifier: int) -> None:
     """Remove an id from the table and close the gap."""
-    target = (tag << 32) | identifier
+    target = lists.pack(tag, identifier)
     gap = tag & mask
     while slots[gap] != target:
         gap = (gap + 1) & mask
@@ -65,7 +69,7 @@ def remove(slots: layout.Int64s, mask: int, tag: int, identifier: int) -> None:
         slot = slots[i]
         if slot == 0:
             break
-        home = (slot >> 32) & mask
+        home = lists.upper(slot) & mask
         if ((i - home) & mask) >= ((i - gap) & mask):
             slots[gap] = slot
             gap = i
@@ -75,14 +79,14 @@ def remove(slots: layout.Int64s, mask: int, tag: int, identifier: int) -> None:
 @kernel
 def reserve(table: layout.Int64s, column: int, at: int, count: int) -> None:
     """Make room for *count* more ids in the table at *column*; see `insert`."""
-    scalars = int64_column(table[layout.SCALARS])
+    scalars = views.scalars(table)
     mask = scalars[at]
     wide = mask
     while 5 * (scalars[at + 2] + count) > 3 * (wide + 1):
         wide = 2 * wide + 1
     if wide != mask:
-        source = int64_column(table[column + scalars[at + 1]])
-        rehash(source, mask, int64_column(table[column + 1 - scalars[at + 1]]), wide)
+        source = int64_column(fixed_address(table, column + scalars[at + 1]))
+        rehash(source, mask, int64_column(fixed_address(table, column + 1 - scalars[at + 1])), wide)
         scalars[at] = wide
         scalars[at + 1] = 1 - scalars[at + 1]
 
@@ -93,16 +97,18 @@ def insert(table: layout.Int64s, column: int, at: int, tag: int, identifier: int
 
     A table that is three fifths full is rehashed into its other buffer first.
     """
-    scalars = int64_column(table[layout.SCALARS])
+    scalars = views.scalars(table)
     if 5 * (scalars[at + 2] + 1) > 3 * (scalars[at] + 1):
         reserve(table, column, at, 1)
-    put(int64_column(table[column + scalars[at + 1]]), scalars[at], tag, identifier)
+    put(int64_column(fixed_address(table, column + scalars[at + 1])), scalars[at], tag, identifier)
     scalars[at + 2] += 1
 
 
 @kernel
 def delete(table: layout.Int64s, column: int, at: int, tag: int, identifier: int) -> None:
     """Remove an id that `insert` added."""
-    scalars = int64_column(table[layout.SCALARS])
-    remove(int64_column(table[column + scalars[at + 1]]), scalars[at], tag, identifier)
+    scalars = views.scalars(table)
+    remove(
+        int64_column(fixed_address(table, column + scalars[at + 1])), scalars[at], tag, identifier
+    )
     scalars[at + 2] -= 1

@@ -9,9 +9,8 @@ all of them are sorted at once, when as many facts have been looked up one by on
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.fact_record import link_offset
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
-from streamreasoner.native.addresses import int32_column, int64_column, prefetch, signed
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
+from streamreasoner.native.addresses import int32_column, int64_column, signed
 from streamreasoner.native.compile import inlined, kernel
 
 FIRST_ITEM = 1  # 0 means not sorted
@@ -24,32 +23,31 @@ _FEW = 24  # items that insertion sorts faster than a heap
 @kernel
 def is_empty(table: layout.Int64s, sort: int, key: int) -> bool:
     """Whether a group is known to have no facts."""
-    arrangement = int32_column(table[layout.SORTS])[layout.SORT_WIDTH * sort]
+    arrangement = views.sorts(table)[layout.SORT_WIDTH * sort]
     if arrangement >= 0:
-        return int32_column(int64_column(table[layout.INDEXES])[arrangement])[key] == 0
-    whole = int64_column(table[layout.SORT_LOOKUPS])[sort] == layout.SORTED_WHOLLY
-    return whole and int32_column(int64_column(table[layout.SORTED_ROWS])[sort])[key] == 0
+        return int32_column(views.index(table, arrangement))[key] == 0
+    whole = views.sort_lookups(table)[sort] == layout.SORTED_WHOLLY
+    return whole and int32_column(views.sorted_rows(table)[sort])[key] == 0
 
 
 @kernel
 def is_short(table: layout.Int64s, sort: int, key: int) -> bool:
     """Whether a group of an arrangement has so few facts that looking up each costs less."""
-    if int32_column(int64_column(table[layout.SORTED_ROWS])[sort])[key] != 0:
+    if int32_column(views.sorted_rows(table)[sort])[key] != 0:
         return False
-    words = int32_column(table[layout.ARENA])
-    arrangement = int32_column(table[layout.SORTS])[layout.SORT_WIDTH * sort]
-    fact = int32_column(int64_column(table[layout.INDEXES])[arrangement])[key]
+    arrangement = views.sorts(table)[layout.SORT_WIDTH * sort]
+    fact = int32_column(views.index(table, arrangement))[key]
     for _ in range(_SHORT):
         if fact == 0:
             return True
-        fact = words[2 * fact + link_offset(table, words[2 * fact], arrangement)]
+        fact = facts.next_member(table, fact, arrangement)
     return fact == 0
 
 
 @inlined
 def count_lookups(table: layout.Int64s, sort: int, number: int) -> None:
     """Count lookups of single facts, for which groups would be sorted if there were more."""
-    lookups = int64_column(table[layout.SORT_LOOKUPS])
+    lookups = views.sort_lookups(table)
     if lookups[sort] >= 0:
         lookups[sort] += number
 
@@ -57,10 +55,10 @@ def count_lookups(table: layout.Int64s, sort: int, number: int) -> None:
 @kernel
 def can_sort(table: layout.Int64s, sort: int) -> bool:
     """Whether groups are an arrangement's, or else all are sorted; they are now if it pays."""
-    if int32_column(table[layout.SORTS])[layout.SORT_WIDTH * sort] >= 0:
+    if views.sorts(table)[layout.SORT_WIDTH * sort] >= 0:
         return True
-    lookups = int64_column(table[layout.SORT_LOOKUPS])
-    if lookups[sort] >= int64_column(table[layout.SCALARS])[layout.SORT_PATIENCE]:
+    lookups = views.sort_lookups(table)
+    if lookups[sort] >= views.scalars(table)[layout.SORT_PATIENCE]:
         if _sort_all(table, sort):
             lookups[sort] = layout.SORTED_WHOLLY
         else:
@@ -77,17 +75,17 @@ def group_row(table: layout.Int64s, sort: int, key: int) -> int:
         sort: The arrangement and the argument to sort by.
         key: Id of the group.
     """
-    rows = int32_column(int64_column(table[layout.SORTED_ROWS])[sort])
+    rows = int32_column(views.sorted_rows(table)[sort])
     if rows[key] == 0:
-        scalars = int64_column(table[layout.SCALARS])
+        scalars = views.scalars(table)
         number = scalars[layout.SORTED_GROUP_COUNT] + 1
         if number == scalars[layout.SORTED_GROUP_CAPACITY]:
             return 0
         scalars[layout.SORTED_GROUP_COUNT] = number
         rows[key] = number
-        groups = int64_column(table[layout.SORTED_GROUPS])
+        groups = views.sorted_groups(table)
         row = layout.SORTED_WIDTH * number
-        groups[row + layout.SORTED_PLACE] = (sort << 32) | key
+        groups[row + layout.SORTED_PLACE] = lists.pack(sort, key)
         groups[row + layout.SORTED_FIRST] = 0
         groups[row + layout.SORTED_COUNT] = 0
         groups[row + layout.SORTED_BEFORE] = 0
@@ -97,29 +95,27 @@ def group_row(table: layout.Int64s, sort: int, key: int) -> int:
 @kernel
 def sort_group(table: layout.Int64s, row: int) -> bool:
     """Sort the group of a row, unless it is sorted; False if there is no room."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    items = int64_column(table[layout.SORTED])
-    groups = int64_column(table[layout.SORTED_GROUPS])
+    scalars = views.scalars(table)
+    items = views.sorted_items(table)
+    groups = views.sorted_groups(table)
     if groups[row + layout.SORTED_FIRST] != 0:
         return True
-    sort = layout.SORT_WIDTH * (groups[row + layout.SORTED_PLACE] >> 32)
-    key = groups[row + layout.SORTED_PLACE] & LOW
-    arrangement = int32_column(table[layout.SORTS])[sort + layout.SORT_ARRANGEMENT]
-    cell = layout.CELLS + int32_column(table[layout.SORTS])[sort + layout.SORT_VALUE]
-    fact = int32_column(int64_column(table[layout.INDEXES])[arrangement])[key]
+    sort = layout.SORT_WIDTH * lists.upper(groups[row + layout.SORTED_PLACE])
+    key = lists.lower(groups[row + layout.SORTED_PLACE])
+    arrangement = views.sorts(table)[sort + layout.SORT_ARRANGEMENT]
+    value = views.sorts(table)[sort + layout.SORT_VALUE]
+    fact = int32_column(views.index(table, arrangement))[key]
     first = scalars[layout.SORTED_TOP]
     top = first
     before = 0
     while fact != 0:
         if top == scalars[layout.SORTED_CAPACITY]:
             return False
-        header = words[2 * fact]
-        following = words[2 * fact + link_offset(table, header, arrangement)]
-        prefetch(table[layout.ARENA] + 8 * following)
+        following = facts.next_member(table, fact, arrangement)
+        views.prefetch_unit(table, following)
         was, is_now = _transitions(table, fact)
         if was or is_now:
-            items[top] = _member(words, fact, cell, was)
+            items[top] = lists.sorted_member(fact, facts.argument(table, fact, value), not was)
             top += 1
             before += was
         fact = following
@@ -137,33 +133,32 @@ def _sort_all(table: layout.Int64s, sort: int) -> bool:
 
     The members are listed with their keys, counted, and then distributed to their groups.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    words = int32_column(table[layout.ARENA])
-    items = int64_column(table[layout.SORTED])
-    groups = int64_column(table[layout.SORTED_GROUPS])
-    sorts = int32_column(table[layout.SORTS])
+    scalars = views.scalars(table)
+    slots = int64_column(views.fact_table(table))
+    items = views.sorted_items(table)
+    groups = views.sorted_groups(table)
+    sorts = views.sorts(table)
     row = layout.SORT_WIDTH * sort
-    key = layout.CELLS + sorts[row + layout.SORT_KEY]
-    value = layout.CELLS + sorts[row + layout.SORT_VALUE]
+    key = sorts[row + layout.SORT_KEY]
+    value = sorts[row + layout.SORT_VALUE]
     listed = scalars[layout.SORTED_TOP]
     top = listed
     first_row = layout.SORTED_WIDTH * (scalars[layout.SORTED_GROUP_COUNT] + 1)
     for i in range(scalars[layout.FACT_MASK] + 1):
-        prefetch(table[layout.ARENA] + 8 * (slots[(i + _AHEAD) & scalars[layout.FACT_MASK]] & LOW))
-        fact = slots[i] & LOW
+        views.prefetch_unit(table, lists.lower(slots[(i + _AHEAD) & scalars[layout.FACT_MASK]]))
+        fact = lists.lower(slots[i])
         if fact == 0 or not _belongs(table, row, fact):
             continue
         was, is_now = _transitions(table, fact)
         if not (was or is_now):
             continue
-        group = group_row(table, sort, words[2 * fact + key])
+        group = group_row(table, sort, facts.argument(table, fact, key))
         if group == 0 or top + 3 > scalars[layout.SORTED_CAPACITY]:
             return False
         groups[group + layout.SORTED_COUNT] += 1
         groups[group + layout.SORTED_BEFORE] += was
         items[top] = group
-        items[top + 1] = _member(words, fact, value, was)
+        items[top + 1] = lists.sorted_member(fact, facts.argument(table, fact, value), not was)
         top += 2
     end_row = layout.SORTED_WIDTH * (scalars[layout.SORTED_GROUP_COUNT] + 1)
     if top + ((top - listed) >> 1) > scalars[layout.SORTED_CAPACITY]:
@@ -187,50 +182,42 @@ def _sort_all(table: layout.Int64s, sort: int) -> bool:
 @inlined
 def _belongs(table: layout.Int64s, row: int, fact: int) -> bool:
     """Whether a fact has the relation and constants of a sort, given by its row."""
-    words = int32_column(table[layout.ARENA])
-    sorts = int32_column(table[layout.SORTS])
-    operands = int32_column(table[layout.OPERANDS])
-    kind = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-    relation = int32_column(table[layout.CLASSES])[kind + layout.CLASS_RELATION]
+    sorts = views.sorts(table)
+    relation = facts.field_of(table, fact, layout.CLASS_RELATION)
     if relation != sorts[row + layout.SORT_RELATION]:
         return False
     at = sorts[row + layout.SORT_CONSTANTS]
-    for i in range(at, at + 2 * sorts[row + layout.SORT_CONSTANT_COUNT], 2):
-        if words[2 * fact + layout.CELLS + operands[i]] != operands[i + 1]:
+    end = at + layout.CONSTANT_WIDTH * sorts[row + layout.SORT_CONSTANT_COUNT]
+    for i in range(at, end, layout.CONSTANT_WIDTH):
+        constant = views.operands(table)[i + layout.CONSTANT_ID]
+        if (
+            facts.argument(table, fact, views.operands(table)[i + layout.CONSTANT_POSITION])
+            != constant
+        ):
             return False
     return True
 
 
 @inlined
-def _member(words: layout.Int32s, fact: int, cell: int, was: bool) -> int:  # noqa: FBT001 - numba has no keyword-only arguments
-    """A fact as a member of a group that is sorted by an argument."""
-    return (words[2 * fact + cell] << 32) | (fact if was else fact | layout.SORTED_NEW)
-
-
-@inlined
 def _transitions(table: layout.Int64s, fact: int) -> tuple[bool, bool]:
     """Whether a fact has a transition without its pending change, and with it."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    iteration = int32_column(table[layout.SCRATCH])[layout.ITERATION_AT]
-    header = words[2 * fact]
-    row = (header & layout.CLASS_BITS) * layout.CLASS_WIDTH
-    stratum = int32_column(table[layout.CLASSES])[row + scalars[layout.STRATUM_FIELD]]
-    own = stratum == scalars[layout.STRATUM]
-    change = (header >> layout.DELTA_SHIFT) & 7
-    if change != 0:
-        change -= layout.DELTA_ZERO
+    iteration = views.scratch(table)[layout.ITERATION_AT]
+    header = facts.header(table, fact)
+    own = (
+        facts.field_of(table, fact, views.scalars(table)[layout.STRATUM_FIELD])
+        == views.scalars(table)[layout.STRATUM]
+    )
+    change = facts.change(header) if facts.has_delta(header) else 0
     was = is_now = False
     total = 0
-    entry = fact + 1
+    entry = facts.first_entry(fact)
     while entry != 0:
-        transition = (units[entry] & layout.TRANSITION_BITS) - 1
+        transition = facts.transition(table, entry)
         total += transition
         if own:
             is_now |= transition != 0
-            was |= transition != (change if words[2 * entry + 2] == iteration else 0)
-        entry = words[2 * entry + 3]
+            was |= transition != (change if facts.iteration(table, entry) == iteration else 0)
+        entry = facts.next_entry(table, entry)
     if own:
         return was, is_now
     return total != change, total != 0
@@ -300,14 +287,12 @@ def seek(items: layout.Int64s, at: int, end: int, bound: int) -> int:
 @kernel
 def forget_sorted(table: layout.Int64s) -> None:
     """Forget all sorted groups."""
-    scalars = int64_column(table[layout.SCALARS])
-    groups = int64_column(table[layout.SORTED_GROUPS])
-    rows = int64_column(table[layout.SORTED_ROWS])
+    scalars = views.scalars(table)
+    groups = views.sorted_groups(table)
     for number in range(1, scalars[layout.SORTED_GROUP_COUNT] + 1):
         place = groups[layout.SORTED_WIDTH * number + layout.SORTED_PLACE]
-        int32_column(rows[place >> 32])[place & LOW] = 0
-    lookups = int64_column(table[layout.SORT_LOOKUPS])
+        int32_column(views.sorted_rows(table)[lists.upper(place)])[lists.lower(place)] = 0
     for sort in range(scalars[layout.SORT_COUNT]):
-        lookups[sort] = 0
+        views.sort_lookups(table)[sort] = 0
     scalars[layout.SORTED_GROUP_COUNT] = 0
     scalars[layout.SORTED_TOP] = FIRST_ITEM

@@ -14,13 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.fact_record import (
-    index_id,
-    link_offset,
-    prefetch_further_entry,
-)
+from streamreasoner.backends.columnar.kernels.records.fact_record import index_id
+from streamreasoner.backends.columnar.kernels.records.fields import facts, views
 from streamreasoner.backends.columnar.kernels.records.slots import mix
-from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
 
 _MASK = layout.WALKED_ROOM - 1
@@ -37,10 +33,9 @@ def milestones() -> layout.Int32s:
 @inlined
 def begin_walk(table: layout.Int64s, arrangement: int, first: int) -> None:
     """Begin to walk a group of an arrangement with its first fact, 0 if it is empty."""
-    scalars = int64_column(table[layout.SCALARS])
-    scratch = int32_column(table[layout.SCRATCH])
-    scratch[layout.WALKER_AT] = first
-    scratch[layout.WALKER_END] = 0
+    scalars = views.scalars(table)
+    views.scratch(table)[layout.WALKER_AT] = first
+    views.scratch(table)[layout.WALKER_END] = 0
     scalars[layout.WALKERS] = int(first != 0)
     scalars[layout.WALKER] = 0
     scalars[layout.WALKED_ARRANGEMENT] = arrangement
@@ -52,13 +47,13 @@ def begin_walk(table: layout.Int64s, arrangement: int, first: int) -> None:
 @inlined
 def end_walk(table: layout.Int64s) -> None:
     """End a walk, wherever it is."""
-    int64_column(table[layout.SCALARS])[layout.WALKERS] = 0
+    views.scalars(table)[layout.WALKERS] = 0
 
 
 @inlined
 def next_walked(table: layout.Int64s) -> int:
     """The next fact to visit, or 0 at the end."""
-    scalars = int64_column(table[layout.SCALARS])
+    scalars = views.scalars(table)
     visited = scalars[layout.WALKED_VISITED]
     if visited == scalars[layout.WALKED_FOUND]:
         if scalars[layout.WALKERS] == 0:
@@ -66,33 +61,32 @@ def next_walked(table: layout.Int64s) -> int:
         scalars[layout.WALKED_VISITED] = visited + 1
         return _step(table)
     scalars[layout.WALKED_VISITED] = visited + 1
-    return int(int32_column(table[layout.SCRATCH])[layout.WALKED_AT + (visited & _MASK)])
+    return int(views.scratch(table)[layout.WALKED_AT + (visited & _MASK)])
 
 
 @inlined
 def walk_ahead(table: layout.Int64s) -> None:
     """Find one more fact of the group that is walked, if one is."""
-    scalars = int64_column(table[layout.SCALARS])
+    scalars = views.scalars(table)
     if scalars[layout.WALKERS] == 0:
         return
     found = scalars[layout.WALKED_FOUND]
     if found - scalars[layout.WALKED_VISITED] < layout.WALKED_ROOM:
         fact = _step(table)
-        int32_column(table[layout.SCRATCH])[layout.WALKED_AT + (found & _MASK)] = fact
-        prefetch_further_entry(table, fact)
+        views.scratch(table)[layout.WALKED_AT + (found & _MASK)] = fact
+        facts.prefetch_further_entry(table, fact)
 
 
 @inlined
 def _step(table: layout.Int64s) -> int:
     """The fact that the walker whose turn it is has come to; prefetches the one behind it."""
-    scalars = int64_column(table[layout.SCALARS])
-    scratch = int32_column(table[layout.SCRATCH])
-    words = int32_column(table[layout.ARENA])
+    scalars = views.scalars(table)
+    scratch = views.scratch(table)
     walker = scalars[layout.WALKER]
     fact = scratch[layout.WALKER_AT + walker]
-    header = words[2 * fact]
-    link = link_offset(table, header, scalars[layout.WALKED_ARRANGEMENT])
-    following = words[2 * fact + link]
+    header = facts.header(table, fact)
+    link = facts.link_offset(table, header, scalars[layout.WALKED_ARRANGEMENT])
+    following = facts.word(table, fact, link)
     scalars[layout.WALKED_FOUND] += 1
     is_marked = header & layout.MILESTONE != 0 and scalars[layout.WALKED_APART] == 0
     if is_marked or scalars[layout.WALKED_FOUND] == scalars[layout.WALKED_DUE]:
@@ -101,8 +95,7 @@ def _step(table: layout.Int64s) -> int:
         _stop(table, walker, fact)
     else:
         scratch[layout.WALKER_AT + walker] = following
-        prefetch(table[layout.ARENA] + 8 * following)
-        prefetch(table[layout.ARENA] + 8 * following + 4 * link)  # may be on the next line
+        views.prefetch_member(table, following, link)
         walker += 1
     scalars[layout.WALKER] = walker if walker < scalars[layout.WALKERS] else 0
     return fact
@@ -111,7 +104,7 @@ def _step(table: layout.Int64s) -> int:
 @kernel
 def _pass(table: layout.Int64s, fact: int) -> None:
     """Let further walkers begin at the milestones behind a fact, or mark one if there are none."""
-    scalars = int64_column(table[layout.SCALARS])
+    scalars = views.scalars(table)
     if scalars[layout.WALKED_APART] == 0:
         if _divide(table, fact):
             scalars[layout.WALKED_APART] = -1
@@ -121,7 +114,7 @@ def _pass(table: layout.Int64s, fact: int) -> None:
         scalars[layout.WALKED_MARKS] = 0
         if scalars[layout.WALKED_FOUND] < scalars[layout.WALKED_DUE]:
             return  # a milestone of another group
-    scratch = int32_column(table[layout.SCRATCH])
+    scratch = views.scratch(table)
     marks = scalars[layout.WALKED_MARKS]
     if marks == layout.MOST_MILESTONES:
         # Every other one is enough, as the group is so large.
@@ -137,9 +130,9 @@ def _pass(table: layout.Int64s, fact: int) -> None:
 @inlined
 def _divide(table: layout.Int64s, fact: int) -> bool:
     """Divide a walk that has come to a fact at the milestones behind it; whether there are any."""
-    scalars = int64_column(table[layout.SCALARS])
-    scratch = int32_column(table[layout.SCRATCH])
-    rows = int32_column(table[layout.MILESTONES])
+    scalars = views.scalars(table)
+    scratch = views.scratch(table)
+    rows = views.milestones(table)
     row = _find(table, scalars[layout.WALKED_ARRANGEMENT], fact)
     if row < 0:
         return False
@@ -148,7 +141,7 @@ def _divide(table: layout.Int64s, fact: int) -> bool:
     walker = 0
     while i < rows[row + layout.MILESTONE_COUNT]:
         begin = rows[row + layout.MILESTONE_FACTS + i]
-        prefetch(table[layout.ARENA] + 8 * begin)
+        views.prefetch_unit(table, begin)
         scratch[layout.WALKER_END + walker] = begin
         walker += 1
         scratch[layout.WALKER_AT + walker] = begin
@@ -163,8 +156,8 @@ def _divide(table: layout.Int64s, fact: int) -> bool:
 @kernel
 def _stop(table: layout.Int64s, walker: int, fact: int) -> None:
     """A walker is done; *fact* is its last one. After the last walker, the group is known."""
-    scalars = int64_column(table[layout.SCALARS])
-    scratch = int32_column(table[layout.SCRATCH])
+    scalars = views.scalars(table)
+    scratch = views.scratch(table)
     last = scalars[layout.WALKERS] - 1
     scratch[layout.WALKER_AT + walker] = scratch[layout.WALKER_AT + last]
     scratch[layout.WALKER_END + walker] = scratch[layout.WALKER_END + last]
@@ -185,10 +178,8 @@ def _stop(table: layout.Int64s, walker: int, fact: int) -> None:
 @inlined
 def _mark(table: layout.Int64s, fact: int) -> None:
     """Make the marked facts the milestones of the group of a fact."""
-    scalars = int64_column(table[layout.SCALARS])
-    scratch = int32_column(table[layout.SCRATCH])
-    words = int32_column(table[layout.ARENA])
-    rows = int32_column(table[layout.MILESTONES])
+    scalars = views.scalars(table)
+    rows = views.milestones(table)
     arrangement = scalars[layout.WALKED_ARRANGEMENT]
     key = index_id(table, arrangement, fact)
     row = _row(arrangement, key)
@@ -196,9 +187,9 @@ def _mark(table: layout.Int64s, fact: int) -> None:
     rows[row + layout.MILESTONE_KEY] = key
     rows[row + layout.MILESTONE_COUNT] = scalars[layout.WALKED_MARKS]
     for i in range(scalars[layout.WALKED_MARKS]):
-        marked = scratch[layout.MARKED_AT + i]
+        marked = views.scratch(table)[layout.MARKED_AT + i]
         rows[row + layout.MILESTONE_FACTS + i] = marked
-        words[2 * marked] |= layout.MILESTONE
+        facts.mark(table, marked, layout.MILESTONE)
 
 
 @inlined
@@ -210,7 +201,7 @@ def _row(arrangement: int, key: int) -> int:
 @inlined
 def _find(table: layout.Int64s, arrangement: int, fact: int) -> int:
     """Where the milestones of the group of a fact are, or -1 if it has none."""
-    rows = int32_column(table[layout.MILESTONES])
+    rows = views.milestones(table)
     key = index_id(table, arrangement, fact)
     row = _row(arrangement, key)
     is_same = rows[row + layout.MILESTONE_ARRANGEMENT] == arrangement + 1
@@ -220,8 +211,8 @@ def _find(table: layout.Int64s, arrangement: int, fact: int) -> int:
 @kernel
 def forget_milestones(table: layout.Int64s, arrangement: int, fact: int) -> None:
     """Forget the milestones of the group of a fact, if it has any."""
-    if int64_column(table[layout.INDEXES])[arrangement] == 0:
+    if views.index(table, arrangement) == 0:
         return
     row = _find(table, arrangement, fact)
     if row >= 0:
-        int32_column(table[layout.MILESTONES])[row + layout.MILESTONE_ARRANGEMENT] = 0
+        views.milestones(table)[row + layout.MILESTONE_ARRANGEMENT] = 0

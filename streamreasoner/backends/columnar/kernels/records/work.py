@@ -11,7 +11,8 @@ What counts is a kernel of its own: inlined into the loop over deltas it slows a
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.native.addresses import int32_column, int64_column, monotonic_time
+from streamreasoner.backends.columnar.kernels.records.fields import views
+from streamreasoner.native.addresses import monotonic_time
 from streamreasoner.native.compile import inlined, kernel
 
 EXACT = 64
@@ -19,16 +20,16 @@ EXACT = 64
 FIRING = 4
 """What a firing costs in visits: its head is looked up in the table of facts."""
 SETTLING = 4
-"""What settling a fact costs besides one visit for each of its entries."""
+"""What settling a fact costs in addition to one visit for each of its entries."""
 _MULTIPLIER, _INCREMENT = 6364136223846793005, 1442695040888963407  # Knuth, MMIX
 _LEAST, _BITS = 17, 5  # 17 to 48 visits
 
 
 @kernel
 def start_clock(table: layout.Int64s) -> None:
-    """What passes from now on is of rules; what an earlier epoch did is forgotten."""
-    work = int64_column(table[layout.WORK])
-    epoch = int64_column(table[layout.SCALARS])[layout.EPOCH]
+    """What passes from now on counts for rules; what an earlier epoch did is forgotten."""
+    work = views.work(table)
+    epoch = views.scalars(table)[layout.EPOCH]
     if work[layout.WORK_EPOCH] != epoch:
         for at in range(layout.WORK_RULES, work[layout.WORK_SIZE]):
             work[at] = 0
@@ -47,8 +48,8 @@ def account(table: layout.Int64s, p: int, visits: int, firings: int) -> None:
         visits: Facts that it looked at.
         firings: Heads that it added or subtracted.
     """
-    work = int64_column(table[layout.WORK])
-    at = int32_column(table[layout.PLANS])[p + layout.PLAN_WORK]
+    work = views.work(table)
+    at = views.plans(table)[p + layout.PLAN_WORK]
     work[at + layout.WORK_FIRINGS] += firings
     work[layout.WORK_SPENT] += visits + FIRING * firings
     work[layout.WORK_DUE] -= visits
@@ -59,7 +60,7 @@ def account(table: layout.Int64s, p: int, visits: int, firings: int) -> None:
 @inlined
 def is_spent(table: layout.Int64s) -> bool:
     """Whether rules have spent their budget of work."""
-    work = int64_column(table[layout.WORK])
+    work = views.work(table)
     # Products of sizes may be of any size, so no number is beyond what can be spent.
     limited = work[layout.WORK_BUDGET] != layout.WORK_UNLIMITED
     return bool(limited and work[layout.WORK_SPENT] > work[layout.WORK_BUDGET])
@@ -67,8 +68,8 @@ def is_spent(table: layout.Int64s) -> bool:
 
 @kernel
 def take_time(table: layout.Int64s, at: int) -> None:
-    """What has passed since the clock was read is of the rule at a place of WORK."""
-    work = int64_column(table[layout.WORK])
+    """What has passed since the clock was read counts for the rule at a place of WORK."""
+    work = views.work(table)
     now = monotonic_time()
     work[at + layout.WORK_NANOSECONDS] += now - work[layout.WORK_CLOCK]
     work[layout.WORK_CLOCK] = now

@@ -12,21 +12,13 @@ from __future__ import annotations
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import find_first
 from streamreasoner.backends.columnar.kernels.records.entry import presence
-from streamreasoner.backends.columnar.kernels.records.fact_record import (
-    allocate,
-    link_offset,
-    release,
-)
+from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, release
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.settling.heads import emit
-from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.values.kernels.ordering import order
 
-CHUNK = 16
-"""Units of a chunk: the link and the number of its entries, then the entries."""
-
-_ROOM = CHUNK - 1
-_SHOWN = 1  # entries are ids shifted by one, and this bit
+_ROOM = layout.CHUNK_UNITS - 1
 
 
 @kernel
@@ -34,7 +26,7 @@ def include(
     table: layout.Int64s, values: layout.Int64s, r: int, group: int, at: int, value: int
 ) -> int:
     """List a value that the group has now, if it is good enough; returns a status."""
-    units = int64_column(table[layout.ARENA])
+    units = views.units(table)
     status = layout.OK
     if units[at + layout.CHOSEN_SIZE] == units[at + layout.SUM_COUNT] or (
         units[at + layout.CHOSEN_SIZE] != 0 and _better(table, values, r, value, _last(table, at))
@@ -49,27 +41,25 @@ def include(
 def exclude(
     table: layout.Int64s, values: layout.Int64s, r: int, group: int, at: int, value: int
 ) -> int:
-    """Remove a value that the group has no more from its list; returns a status."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
+    """Remove a value that the group no longer has from its list; returns a status."""
     previous = 0
-    chunk = units[at + layout.CHOSEN_FIRST]
+    chunk = views.units(table)[at + layout.CHOSEN_FIRST]
     while chunk != 0:
-        count = words[2 * chunk + 1]
-        if not _better(table, values, r, units[chunk + count] >> 1, value):
+        count = facts.word(table, chunk, layout.CHUNK_SIZE)
+        if not _better(table, values, r, lists.chosen_at(table, chunk, count), value):
             break
         previous = chunk
-        chunk = words[2 * chunk]
+        chunk = facts.word(table, chunk, layout.CHUNK_NEXT)
     if chunk == 0:
         return layout.OK
     place = 1
-    while place <= count and units[chunk + place] >> 1 != value:
+    while place <= count and lists.chosen_at(table, chunk, place) != value:
         place += 1
     if place > count:
         return layout.OK
-    shown = units[chunk + place] & _SHOWN
+    shown = lists.is_shown(table, chunk, place)
     _remove(table, at, previous, chunk, place)
-    if shown == 0:
+    if not shown:
         return layout.OK
     status = emit(table, r, group, value, -1)
     if status != layout.OK:
@@ -87,9 +77,8 @@ def show(
     emits: bool,  # noqa: FBT001
 ) -> int:
     """Show the best values, and no others; the differences may be emitted; returns a status."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    limit = int32_column(table[layout.REDUCTIONS])[r + layout.REDUCTION_LIMIT]
+    units = views.units(table)
+    limit = views.reductions(table)[r + layout.REDUCTION_LIMIT]
     listed = units[at + layout.CHOSEN_SIZE]
     if listed < limit and listed < units[at + layout.SUM_COUNT]:
         status = _list_members(table, values, r, group, at)
@@ -99,45 +88,42 @@ def show(
     chunk = units[at + layout.CHOSEN_FIRST]
     rank = 0
     while chunk != 0:
-        for place in range(chunk + 1, chunk + 1 + words[2 * chunk + 1]):
-            entry = units[place]
-            shown = int(rank < limit)
+        for place in range(1, 1 + facts.word(table, chunk, layout.CHUNK_SIZE)):
+            shown = rank < limit
             rank += 1
-            if entry & _SHOWN != shown:
-                units[place] = entry ^ _SHOWN
+            if lists.is_shown(table, chunk, place) != shown:
+                units[chunk + place] ^= layout.CHOSEN_SHOWN
                 if emits:
-                    status = emit(table, r, group, entry >> 1, 1 if shown != 0 else -1)
+                    value = lists.chosen_at(table, chunk, place)
+                    status = emit(table, r, group, value, 1 if shown else -1)
                     if status != layout.OK:
                         return status
-        chunk = words[2 * chunk]
+        chunk = facts.word(table, chunk, layout.CHUNK_NEXT)
     return layout.OK
 
 
 @kernel
 def hide(table: layout.Int64s, r: int, group: int, at: int) -> int:
     """Retract the values that are shown; returns a status."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    chunk = units[at + layout.CHOSEN_FIRST]
+    chunk = views.units(table)[at + layout.CHOSEN_FIRST]
     while chunk != 0:
-        for place in range(chunk + 1, chunk + 1 + words[2 * chunk + 1]):
-            if units[place] & _SHOWN != 0:
-                status = emit(table, r, group, units[place] >> 1, -1)
+        for place in range(1, 1 + facts.word(table, chunk, layout.CHUNK_SIZE)):
+            if lists.is_shown(table, chunk, place):
+                status = emit(table, r, group, lists.chosen_at(table, chunk, place), -1)
                 if status != layout.OK:
                     return status
-        chunk = words[2 * chunk]
+        chunk = facts.word(table, chunk, layout.CHUNK_NEXT)
     return layout.OK
 
 
 @kernel
 def forget(table: layout.Int64s, at: int) -> None:
     """Empty the list of a group: it is made again from the matches when it is shown."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
+    units = views.units(table)
     chunk = units[at + layout.CHOSEN_FIRST]
     while chunk != 0:
-        following = words[2 * chunk]
-        release(table, chunk, CHUNK)
+        following = facts.word(table, chunk, layout.CHUNK_NEXT)
+        release(table, chunk, layout.CHUNK_UNITS)
         chunk = following
     units[at + layout.CHOSEN_FIRST] = units[at + layout.CHOSEN_LAST] = 0
     units[at + layout.CHOSEN_SIZE] = 0
@@ -146,22 +132,19 @@ def forget(table: layout.Int64s, at: int) -> None:
 @kernel
 def _list_members(table: layout.Int64s, values: layout.Int64s, r: int, group: int, at: int) -> int:
     """List the best of the matches of a group that are not listed; returns a status."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    reductions = int32_column(table[layout.REDUCTIONS])
-    keys = reductions[r + layout.REDUCTION_KEYS]
-    members = reductions[r + layout.REDUCTION_MEMBERS]
+    keys = views.reductions(table)[r + layout.REDUCTION_KEYS]
+    members = views.reductions(table)[r + layout.REDUCTION_MEMBERS]
     worst = -1
-    if units[at + layout.CHOSEN_SIZE] != 0:
+    if views.units(table)[at + layout.CHOSEN_SIZE] != 0:
         worst = _last(table, at)
-    fact = find_first(table, members, words, 2 * group + layout.GROUP_KEY, keys)
+    fact = find_first(table, members, views.words(table), facts.key_at(group), keys)
     while fact != 0:
-        value = words[2 * fact + layout.CELLS + keys]
+        value = facts.argument(table, fact, keys)
         if presence(table, fact) != 0 and (worst < 0 or _better(table, values, r, worst, value)):
             status = _list(table, values, r, group, at, value)
             if status != layout.OK:
                 return status
-        fact = words[2 * fact + link_offset(table, words[2 * fact], members)]
+        fact = facts.next_member(table, fact, members)
     return layout.OK
 
 
@@ -170,31 +153,30 @@ def _list(
     table: layout.Int64s, values: layout.Int64s, r: int, group: int, at: int, value: int
 ) -> int:
     """List a value where it belongs, and drop the last one of too many; returns a status."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    most = int32_column(table[layout.REDUCTIONS])[r + layout.REDUCTION_MOST]
+    units = views.units(table)
+    most = views.reductions(table)[r + layout.REDUCTION_MOST]
     size = units[at + layout.CHOSEN_SIZE]
     chunk = units[at + layout.CHOSEN_LAST]
     if size != 0 and _better(table, values, r, value, _last(table, at)):
         chunk = units[at + layout.CHOSEN_FIRST]
-        while not _better(table, values, r, value, units[chunk + words[2 * chunk + 1]] >> 1):
-            chunk = words[2 * chunk]
+        while not _better(table, values, r, value, _last_of(table, chunk)):
+            chunk = facts.word(table, chunk, layout.CHUNK_NEXT)
     elif size >= most:
         return layout.OK
-    if chunk == 0 or words[2 * chunk + 1] == _ROOM:
-        added = allocate(table, CHUNK)
+    if chunk == 0 or facts.word(table, chunk, layout.CHUNK_SIZE) == _ROOM:
+        added = allocate(table, layout.CHUNK_UNITS)
         if added == 0:
             return layout.FULL
         if chunk == 0:
             units[at + layout.CHOSEN_FIRST] = units[at + layout.CHOSEN_LAST] = chunk = added
         else:
             chunk = _split(table, values, r, at, chunk, added, value)
-    place = words[2 * chunk + 1]
-    while place > 0 and _better(table, values, r, value, units[chunk + place] >> 1):
+    place = facts.word(table, chunk, layout.CHUNK_SIZE)
+    while place > 0 and _better(table, values, r, value, lists.chosen_at(table, chunk, place)):
         units[chunk + place + 1] = units[chunk + place]
         place -= 1
-    units[chunk + place + 1] = value << 1
-    words[2 * chunk + 1] += 1
+    units[chunk + place + 1] = value << layout.CHOSEN_VALUE_SHIFT
+    facts.set_word(table, chunk, layout.CHUNK_SIZE, facts.word(table, chunk, layout.CHUNK_SIZE) + 1)
     units[at + layout.CHOSEN_SIZE] = size + 1
     return _drop_last(table, r, group, at) if size >= most else layout.OK
 
@@ -204,71 +186,72 @@ def _split(
     table: layout.Int64s, values: layout.Int64s, r: int, at: int, chunk: int, added: int, value: int
 ) -> int:
     """Make room in a full chunk by another one behind it; returns the chunk for a value."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    words[2 * added] = words[2 * chunk]
-    words[2 * chunk] = added
-    if words[2 * added] == 0:
+    units = views.units(table)
+    facts.set_word(table, added, layout.CHUNK_NEXT, facts.word(table, chunk, layout.CHUNK_NEXT))
+    facts.set_word(table, chunk, layout.CHUNK_NEXT, added)
+    if facts.word(table, added, layout.CHUNK_NEXT) == 0:
         units[at + layout.CHOSEN_LAST] = added
-    if not _better(table, values, r, value, units[chunk + _ROOM] >> 1):
+    if not _better(table, values, r, value, lists.chosen_at(table, chunk, _ROOM)):
         return added
     kept = _ROOM // 2
     for place in range(kept + 1, _ROOM + 1):
         units[added + place - kept] = units[chunk + place]
-    words[2 * added + 1] = _ROOM - kept
-    words[2 * chunk + 1] = kept
-    return chunk if _better(table, values, r, value, units[chunk + kept] >> 1) else added
+    facts.set_word(table, added, layout.CHUNK_SIZE, _ROOM - kept)
+    facts.set_word(table, chunk, layout.CHUNK_SIZE, kept)
+    return chunk if _better(table, values, r, value, lists.chosen_at(table, chunk, kept)) else added
 
 
 @kernel
 def _drop_last(table: layout.Int64s, r: int, group: int, at: int) -> int:
     """Drop the last value of the list, which was shown if many have come; returns a status."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    last = units[at + layout.CHOSEN_LAST]
+    last = views.units(table)[at + layout.CHOSEN_LAST]
     previous = 0
-    if words[2 * last + 1] == 1:
-        previous = units[at + layout.CHOSEN_FIRST]
-        while words[2 * previous] != last:
-            previous = words[2 * previous]
-    entry = units[last + words[2 * last + 1]]
-    _remove(table, at, previous, last, words[2 * last + 1])
-    return emit(table, r, group, entry >> 1, -1) if entry & _SHOWN != 0 else layout.OK
+    if facts.word(table, last, layout.CHUNK_SIZE) == 1:
+        previous = views.units(table)[at + layout.CHOSEN_FIRST]
+        while facts.word(table, previous, layout.CHUNK_NEXT) != last:
+            previous = facts.word(table, previous, layout.CHUNK_NEXT)
+    place = facts.word(table, last, layout.CHUNK_SIZE)
+    value, shown = lists.chosen_at(table, last, place), lists.is_shown(table, last, place)
+    _remove(table, at, previous, last, place)
+    return emit(table, r, group, value, -1) if shown else layout.OK
 
 
 @kernel
 def _remove(table: layout.Int64s, at: int, previous: int, chunk: int, place: int) -> None:
     """Remove an entry of a chunk, and an empty chunk behind the previous one, 0 for none."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    count = words[2 * chunk + 1] - 1
+    units = views.units(table)
+    count = facts.word(table, chunk, layout.CHUNK_SIZE) - 1
     for i in range(place, count + 1):
         units[chunk + i] = units[chunk + i + 1]
-    words[2 * chunk + 1] = count
+    facts.set_word(table, chunk, layout.CHUNK_SIZE, count)
     units[at + layout.CHOSEN_SIZE] -= 1
     if count != 0:
         return
-    following = words[2 * chunk]
+    following = facts.word(table, chunk, layout.CHUNK_NEXT)
     if previous == 0:
         units[at + layout.CHOSEN_FIRST] = following
     else:
-        words[2 * previous] = following
+        facts.set_word(table, previous, layout.CHUNK_NEXT, following)
     if following == 0:
         units[at + layout.CHOSEN_LAST] = previous
-    release(table, chunk, CHUNK)
+    release(table, chunk, layout.CHUNK_UNITS)
 
 
 @inlined
 def _last(table: layout.Int64s, at: int) -> int:
     """The last value of a list that is not empty."""
-    units = int64_column(table[layout.ARENA])
-    last = units[at + layout.CHOSEN_LAST]
-    return units[last + int32_column(table[layout.ARENA])[2 * last + 1]] >> 1
+    return _last_of(table, views.units(table)[at + layout.CHOSEN_LAST])
+
+
+@inlined
+def _last_of(table: layout.Int64s, chunk: int) -> int:
+    """The last value of a chunk."""
+    return lists.chosen_at(table, chunk, facts.word(table, chunk, layout.CHUNK_SIZE))
 
 
 @inlined
 def _better(table: layout.Int64s, values: layout.Int64s, r: int, value: int, other: int) -> bool:
     """Whether a value comes before another one in the order of a reduction."""
-    function = int32_column(table[layout.REDUCTIONS])[r + layout.REDUCTION_FUNCTION]
+    function = views.reductions(table)[r + layout.REDUCTION_FUNCTION]
     wanted = -1 if function == layout.FUNCTION_LOWEST else 1
     return bool(order(values, value, other) == wanted)

@@ -3,21 +3,52 @@
 Invariant: up to the last settled iteration, the winners of a group follow from the multiplicities
 of its candidates, and the stored transitions follow from the winners.
 
-A group is settled at each iteration where one of its candidates is touched. An untouched candidate
-that is present there was present either at the previous iteration, and then is no better than the
-winner there, or at this iteration before the epoch, and then is no better than the old winner. So
-the new winner is the best of these two winners and the touched candidates. All candidates are
-scanned only if one of the two winners is no longer present and no touched candidate beats it. All
-steps of this argument are here, so that they can be checked in one reading.
+A candidate is a fact like any other; what `settle` decides for a fact alone is decided here for its
+group. A group has the list of its winners by iteration: (0: a, 3: b) says that a wins from 0 on,
+and b from 3. A transition is +1 where a candidate becomes the winner, and -1 where it ceases to be.
+No other order of candidates is kept. Groups that hold their candidates as sorted runs were built,
+and did not pay: what joins gained, settling lost to sorting and merging (docs/decisions/0070).
+
+A group is settled at each iteration m where one of its candidates is touched, and reads these:
+
+    before   the winner at m - 1, in the new state
+    old      the winner at m before the epoch
+    best     the best touched candidate that is present at m, or none
+
+The new winner is the best of the three that are present. An untouched candidate needs no look: if
+it is present at m, it was present at m - 1, and then is no better than *before*, or at m before the
+epoch, and then is no better than *old*. All candidates are scanned only if one of these two winners
+is no longer present and no touched candidate beats it: it may have hidden any other one.
+
+Take the candidates 3, 5 and 7 of a group, from iteration 1 on; 3 wins. An epoch takes 3 back:
+
+    settle(1)   before: none, old: 3, best: none. 3 is gone, so all are scanned: 5 wins
+                Δ -1 of 3, +1 of 5; the winners are (1: 5)
+
+and the next adds 4 at iteration 2:
+
+    settle(2)   before: 5, old: 5, best: 4. 4 wins from 2 on: Δ +1 of 4, -1 of 5; (1: 5, 2: 4)
+
+Three things keep later iterations right:
+
+- `offer` touches a candidate at all later iterations where it has an entry: its sum has shifted.
+- If the group has a worse winner at m than it had, candidates between the two, which the old winner
+  kept from winning later, may win now: `_touch_contenders` touches their later entries. FLOOR is
+  how far down that has been done in this epoch, so that a group is not walked for each step down.
+- The next node of the list of winners is a transition of the state before the epoch, and is settled
+  again, as it may no longer change anything: `_touch_transition`.
+
+The epoch of a group's OLD and FLOOR is stored with them, so nothing is cleared between epochs.
+Rollback and change of program undo none of this: `restore_group` derives winners and transitions
+from the multiplicities of a group, by the definition. All steps of the argument are in this module,
+so that they can be checked in one reading. What lattices are for is in
+docs/inside/settling.md.
 """
 
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.arrangement import (
-    fields_of,
-    group_of,
-)
+from streamreasoner.backends.columnar.kernels.records.arrangement import group_of
 from streamreasoner.backends.columnar.kernels.records.entry import (
     add_delta,
     entry_at,
@@ -25,13 +56,12 @@ from streamreasoner.backends.columnar.kernels.records.entry import (
     journal_fact,
     touch,
 )
-from streamreasoner.backends.columnar.kernels.records.fact_record import link_offset
+from streamreasoner.backends.columnar.kernels.records.fields import facts, views
 from streamreasoner.backends.columnar.kernels.records.winners import (
     forget_winners,
     record_winner,
     winner_before,
 )
-from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.values.kernels.ordering import order
 
@@ -42,26 +72,24 @@ _END = -1  # end of the list of groups to settle
 @kernel
 def offer(table: layout.Int64s, values: layout.Int64s, fact: int, iteration: int) -> None:
     """Enter a touched candidate when its group is settled at an iteration."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
+    units = views.units(table)
     upto = 0
-    entry = fact + 1
+    entry = facts.first_entry(fact)
     while entry != 0:
-        when = words[2 * entry + 2]
+        when = facts.iteration(table, entry)
         if when > iteration:
             # A change here shifts the sums at all later iterations.
-            if units[entry] & layout.TOUCHED == 0:
+            if not facts.is_touched(table, entry):
                 touch(table, fact, entry)
         else:
-            upto += units[entry] >> layout.MULTIPLICITY_SHIFT
+            upto += facts.multiplicity(table, entry)
             if when == iteration:
-                units[entry] &= ~layout.TOUCHED
-        entry = words[2 * entry + 3]
-    at = fields_of(table, group_of(table, _arrangement(table, fact), fact))
+                facts.untouch(table, entry)
+        entry = facts.next_entry(table, entry)
+    at = facts.fields_at(table, group_of(table, _arrangement(table, fact), fact))
     if units[at + layout.LATTICE_NEXT] == 0:
-        units[at + layout.LATTICE_NEXT] = scalars[layout.UNSETTLED_GROUP]
-        scalars[layout.UNSETTLED_GROUP] = at
+        units[at + layout.LATTICE_NEXT] = views.scalars(table)[layout.UNSETTLED_GROUP]
+        views.scalars(table)[layout.UNSETTLED_GROUP] = at
     best = units[at + layout.LATTICE_BEST]
     # An absent candidate (negative) represents its group until a present one does.
     if best == 0:
@@ -73,8 +101,8 @@ def offer(table: layout.Int64s, values: layout.Int64s, fact: int, iteration: int
 @kernel
 def settle_groups(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
     """Settle the groups of the offered candidates at an iteration; returns a status."""
-    scalars = int64_column(table[layout.SCALARS])
-    units = int64_column(table[layout.ARENA])
+    scalars = views.scalars(table)
+    units = views.units(table)
     status = layout.OK
     while scalars[layout.UNSETTLED_GROUP] != _END:
         at = scalars[layout.UNSETTLED_GROUP]
@@ -92,9 +120,8 @@ def _settle_group(  # noqa: C901 - a sequence of decisions
     table: layout.Int64s, values: layout.Int64s, at: int, member: int, best: int, iteration: int
 ) -> int:
     """Settle a group, given one of its candidates and the best present touched one, or 0."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
+    scalars = views.scalars(table)
+    units = views.units(table)
     node, before = winner_before(table, at, iteration)
     if units[at + layout.LATTICE_EPOCH] != scalars[layout.EPOCH]:
         units[at + layout.LATTICE_EPOCH] = scalars[layout.EPOCH]
@@ -102,9 +129,9 @@ def _settle_group(  # noqa: C901 - a sequence of decisions
         units[at + layout.LATTICE_FLOOR] = 0
     old_before = units[at + layout.LATTICE_OLD]
     old = old_before
-    if node != 0 and words[2 * node + layout.WINNER_ITERATION] == iteration:
-        old = words[2 * node + layout.WINNER_FACT]
-        node = words[2 * node + layout.WINNER_NEXT]
+    if node != 0 and facts.word(table, node, layout.WINNER_ITERATION) == iteration:
+        old = facts.word(table, node, layout.WINNER_FACT)
+        node = facts.word(table, node, layout.WINNER_NEXT)
     units[at + layout.LATTICE_OLD] = old
     lost = False
     for winner in (before, old):
@@ -133,7 +160,6 @@ def _change(
     table: layout.Int64s, gainer: int, loser: int, old_gainer: int, old_loser: int, iteration: int
 ) -> int:
     """Store which candidates gain and lose presence at an iteration, and add the deltas."""
-    units = int64_column(table[layout.ARENA])
     if gainer == loser:
         gainer = 0
         loser = 0
@@ -147,10 +173,10 @@ def _change(
         if entry == 0:
             return layout.FULL
         transition = int(candidate == gainer) - int(candidate == loser)
-        change = transition - ((units[entry] & layout.TRANSITION_BITS) - 1)
+        change = transition - facts.transition(table, entry)
         if change != 0:
             journal_fact(table, candidate)
-            units[entry] += change
+            facts.change_transition(table, entry, change)
             add_delta(table, candidate, change)
     return layout.OK
 
@@ -160,18 +186,17 @@ def _clear_others(
     table: layout.Int64s, member: int, gainer: int, loser: int, iteration: int
 ) -> None:
     """Clear the presence of facts that were not candidates before."""
-    units = int64_column(table[layout.ARENA])
     arrangement = _arrangement(table, member)
     candidate = _first(table, member)
     while candidate != 0:
         entry = find_entry(table, candidate, iteration)
         if entry != 0 and candidate != gainer and candidate != loser:
-            change = 1 - (units[entry] & layout.TRANSITION_BITS)
+            change = -facts.transition(table, entry)
             if change != 0:
                 journal_fact(table, candidate)
-                units[entry] += change
+                facts.change_transition(table, entry, change)
                 add_delta(table, candidate, change)
-        candidate = _next(table, candidate, arrangement)
+        candidate = facts.next_member(table, candidate, arrangement)
 
 
 @kernel
@@ -182,22 +207,20 @@ def _touch_contenders(
 
     Candidates better than the floor are touched already.
     """
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    floor = units[at + layout.LATTICE_FLOOR]
+    floor = views.units(table)[at + layout.LATTICE_FLOOR]
     if floor != 0 and best != 0 and not _better(table, values, floor, best):
         return
-    units[at + layout.LATTICE_FLOOR] = best
+    views.units(table)[at + layout.LATTICE_FLOOR] = best
     arrangement = _arrangement(table, member)
     candidate = _first(table, member)
     while candidate != 0:
         if best == 0 or candidate == best or _better(table, values, candidate, best):
-            entry = candidate + 1
+            entry = facts.first_entry(candidate)
             while entry != 0:
-                if words[2 * entry + 2] > iteration and units[entry] & layout.TOUCHED == 0:
+                if facts.iteration(table, entry) > iteration and not facts.is_touched(table, entry):
                     touch(table, candidate, entry)
-                entry = words[2 * entry + 3]
-        candidate = _next(table, candidate, arrangement)
+                entry = facts.next_entry(table, entry)
+        candidate = facts.next_member(table, candidate, arrangement)
 
 
 @kernel
@@ -208,21 +231,19 @@ def restore_group(  # noqa: C901 - two passes over the candidates
 
     The candidates are marked, so that the group is not traversed again for each of them.
     """
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    if words[2 * fact] & layout.MARKED != 0:
+    if facts.has(table, fact, layout.MARKED):
         return layout.OK
     arrangement = _arrangement(table, fact)
     first = _first(table, fact)
     candidate = first
     while candidate != 0:
-        words[2 * candidate] |= layout.MARKED
-        entry = candidate + 1
+        facts.mark(table, candidate, layout.MARKED)
+        entry = facts.first_entry(candidate)
         while entry != 0:
-            units[entry] = (units[entry] & ~layout.TRANSITION_BITS) | 1
-            entry = words[2 * entry + 3]
-        candidate = _next(table, candidate, arrangement)
-    at = fields_of(table, group_of(table, arrangement, fact))
+            facts.set_transition(table, entry, 0)
+            entry = facts.next_entry(table, entry)
+        candidate = facts.next_member(table, candidate, arrangement)
+    at = facts.fields_at(table, group_of(table, arrangement, fact))
     forget_winners(table, at)
     winner = 0
     iteration = -1
@@ -239,28 +260,27 @@ def restore_group(  # noqa: C901 - two passes over the candidates
                     entry = entry_at(table, candidate, iteration)
                     if entry == 0:
                         return layout.FULL
-                    units[entry] = (units[entry] & ~layout.TRANSITION_BITS) | (transition + 1)
+                    facts.set_transition(table, entry, transition)
             winner = best
 
 
 @kernel
 def unmark_group(table: layout.Int64s, fact: int) -> None:
     """Clear the marks of a candidate's group."""
-    words = int32_column(table[layout.ARENA])
-    if words[2 * fact] & layout.MARKED == 0:
+    if not facts.has(table, fact, layout.MARKED):
         return
     arrangement = _arrangement(table, fact)
     candidate = _first(table, fact)
     while candidate != 0:
-        words[2 * candidate] &= ~layout.MARKED
-        candidate = _next(table, candidate, arrangement)
+        facts.unmark(table, candidate, layout.MARKED)
+        candidate = facts.next_member(table, candidate, arrangement)
 
 
 @kernel
 def clear_unsettled_groups(table: layout.Int64s) -> None:
     """Clear the list of groups to settle."""
-    scalars = int64_column(table[layout.SCALARS])
-    units = int64_column(table[layout.ARENA])
+    scalars = views.scalars(table)
+    units = views.units(table)
     while scalars[layout.UNSETTLED_GROUP] != _END:
         at = scalars[layout.UNSETTLED_GROUP]
         scalars[layout.UNSETTLED_GROUP] = units[at + layout.LATTICE_NEXT]
@@ -275,13 +295,11 @@ def _touch_transition(table: layout.Int64s, node: int, old: int) -> None:
     The nodes after an iteration are those before the epoch, so the one that it ends is the old
     winner.
     """
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    candidate = words[2 * node + layout.WINNER_FACT]
+    candidate = facts.word(table, node, layout.WINNER_FACT)
     if candidate == 0:
         candidate = old
-    entry = find_entry(table, candidate, words[2 * node + layout.WINNER_ITERATION])
-    if entry != 0 and units[entry] & layout.TOUCHED == 0:
+    entry = find_entry(table, candidate, facts.word(table, node, layout.WINNER_ITERATION))
+    if entry != 0 and not facts.is_touched(table, entry):
         touch(table, candidate, entry)
 
 
@@ -291,20 +309,18 @@ def _touch_transition(table: layout.Int64s, node: int, old: int) -> None:
 @kernel
 def _following_iteration(table: layout.Int64s, first: int, arrangement: int, iteration: int) -> int:
     """The next iteration at which a candidate of a group has a multiplicity, or _NEVER."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
     earliest = _NEVER
     candidate = first
     while candidate != 0:
-        entry = candidate + 1
+        entry = facts.first_entry(candidate)
         while entry != 0:
             if (
-                units[entry] >> layout.MULTIPLICITY_SHIFT != 0
-                and iteration < words[2 * entry + 2] < earliest
+                facts.multiplicity(table, entry) != 0
+                and iteration < facts.iteration(table, entry) < earliest
             ):
-                earliest = words[2 * entry + 2]
-            entry = words[2 * entry + 3]
-        candidate = _next(table, candidate, arrangement)
+                earliest = facts.iteration(table, entry)
+            entry = facts.next_entry(table, entry)
+        candidate = facts.next_member(table, candidate, arrangement)
     return earliest
 
 
@@ -320,50 +336,40 @@ def _best(
             best == 0 or _better(table, values, candidate, best)
         ):
             best = candidate
-        candidate = _next(table, candidate, arrangement)
+        candidate = facts.next_member(table, candidate, arrangement)
     return best
 
 
 @inlined
 def _sum_up_to(table: layout.Int64s, fact: int, iteration: int) -> int:
     """The sum of a fact's multiplicities up to and including an iteration."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
     total = 0
-    entry = fact + 1
+    entry = facts.first_entry(fact)
     while entry != 0:
-        if words[2 * entry + 2] <= iteration:
-            total += units[entry] >> layout.MULTIPLICITY_SHIFT
-        entry = words[2 * entry + 3]
+        if facts.iteration(table, entry) <= iteration:
+            total += facts.multiplicity(table, entry)
+        entry = facts.next_entry(table, entry)
     return total
 
 
 @inlined
 def _arrangement(table: layout.Int64s, fact: int) -> int:
     """The grouping number of a candidate's lattice."""
-    row = (int32_column(table[layout.ARENA])[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-    return int32_column(table[layout.CLASSES])[row + layout.CLASS_LATTICE] - 1
+    return facts.field_of(table, fact, layout.CLASS_LATTICE) - 1
 
 
 @inlined
 def _first(table: layout.Int64s, fact: int) -> int:
     """The first candidate of a candidate's group."""
     group = group_of(table, _arrangement(table, fact), fact)
-    return int32_column(table[layout.ARENA])[2 * group + layout.GROUP_FIRST]
-
-
-@inlined
-def _next(table: layout.Int64s, candidate: int, arrangement: int) -> int:
-    words = int32_column(table[layout.ARENA])
-    return words[2 * candidate + link_offset(table, words[2 * candidate], arrangement)]
+    return facts.first_member(table, group)
 
 
 @inlined
 def _better(table: layout.Int64s, values: layout.Int64s, candidate: int, other: int) -> bool:
-    words = int32_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
-    row = (words[2 * candidate] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-    cell = layout.CELLS + classes[row + layout.CLASS_LATTICE_CELL]
-    first = words[2 * candidate + cell]
-    second = words[2 * other + cell]
-    return order(values, first, second) == -classes[row + layout.CLASS_LATTICE_SIGN]
+    cell = facts.field_of(table, candidate, layout.CLASS_LATTICE_CELL)
+    first = facts.argument(table, candidate, cell)
+    second = facts.argument(table, other, cell)
+    return order(values, first, second) == -facts.field_of(
+        table, candidate, layout.CLASS_LATTICE_SIGN
+    )

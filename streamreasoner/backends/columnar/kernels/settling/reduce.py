@@ -12,16 +12,11 @@ from streamreasoner.backends.columnar.kernels.records.arrangement import (
     drop_group,
     ensure_group,
     find_first,
-    group_units,
 )
 from streamreasoner.backends.columnar.kernels.records.entry import presence
-from streamreasoner.backends.columnar.kernels.records.fact_record import (
-    allocate,
-    link_offset,
-    release,
-)
+from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, release
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.pending import flush
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.work import start_clock, take_time
 from streamreasoner.backends.columnar.kernels.settling.chosen import (
     exclude,
@@ -38,9 +33,9 @@ from streamreasoner.backends.columnar.kernels.settling.superaccumulator import (
 )
 from streamreasoner.native.addresses import (
     call,
+    fixed_address,
     float64_column,
     int8_column,
-    int32_column,
     int64_column,
     signed,
 )
@@ -66,7 +61,7 @@ def reduce(table: layout.Int64s, values: layout.Int64s, reduction: int) -> int:
     if status == layout.OK:
         status = flush(table)
     row = reduction * layout.REDUCTION_WIDTH + layout.REDUCTION_WORK
-    take_time(table, int32_column(table[layout.REDUCTIONS])[row])
+    take_time(table, views.reductions(table)[row])
     return status
 
 
@@ -91,37 +86,41 @@ def _account(table: layout.Int64s, values: layout.Int64s, reduction: int, undo: 
 
     A match has a single multiplicity because its premises are all in lower strata.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    facts = int64_column(table[layout.JOURNAL_FACTS])
-    entries = int64_column(table[layout.JOURNAL_ENTRIES])
-    for i in range(scalars[layout.JOURNALED_FACTS]):
-        fact = facts[i] & LOW
-        if words[2 * fact] & layout.FRESH != 0 and _concerns(
-            table, fact, facts[i], reduction, undo
+    for i in range(views.scalars(table)[layout.JOURNALED_FACTS]):
+        fact = lists.journaled_fact(table, i)
+        accounted = lists.is_fact_accounted(table, i)
+        if facts.has(table, fact, layout.FRESH) and _concerns(
+            table, fact, accounted, reduction, undo
         ):
-            now = units[fact + 1] >> layout.MULTIPLICITY_SHIFT
+            now = facts.multiplicity(table, facts.first_entry(fact))
             status = _accumulate(table, values, fact, 0, now, undo)
             if status != layout.OK:
                 return status
-            facts[i] ^= layout.ACCOUNTED
-    for i in range(scalars[layout.JOURNALED_ENTRIES]):
-        fact = (entries[2 * i] >> 32) & layout.FACT_BITS
-        if _concerns(table, fact, entries[2 * i], reduction, undo):
-            now = units[entries[2 * i] & LOW] >> layout.MULTIPLICITY_SHIFT
-            status = _accumulate(table, values, fact, entries[2 * i + 1], now, undo)
+            lists.toggle_fact_accounted(table, i)
+    for i in range(views.scalars(table)[layout.JOURNALED_ENTRIES]):
+        fact = lists.journaled_entry_fact(table, i)
+        if _concerns(table, fact, lists.is_entry_accounted(table, i), reduction, undo):
+            now = facts.multiplicity(table, lists.journaled_entry(table, i))
+            status = _accumulate(
+                table, values, fact, lists.multiplicity_before(table, i), now, undo
+            )
             if status != layout.OK:
                 return status
-            entries[2 * i] ^= layout.ACCOUNTED
+            lists.toggle_entry_accounted(table, i)
     return layout.OK
 
 
 @inlined
-def _concerns(table: layout.Int64s, fact: int, row: int, reduction: int, undo: bool) -> bool:  # noqa: FBT001
-    """Whether a row of the journal is a match to account for, or to undo."""
+def _concerns(
+    table: layout.Int64s,
+    fact: int,
+    accounted: bool,  # noqa: FBT001
+    reduction: int,
+    undo: bool,  # noqa: FBT001
+) -> bool:
+    """Whether a change that the journal has is to be accounted for, or to be undone."""
     own = _reduction(table, fact)
-    if own < 0 or (row < 0) != undo:
+    if own < 0 or accounted != undo:
         return False
     # numba cannot type `reduction in (own, ALL_REDUCTIONS)`.
     return bool(reduction == own) or bool(reduction == ALL_REDUCTIONS)
@@ -149,12 +148,10 @@ def _replace(
     emits: bool,  # noqa: FBT001
 ) -> int:
     """Replace the result of a changed group; returns a status."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    function = int32_column(table[layout.REDUCTIONS])[r + layout.REDUCTION_FUNCTION]
-    before = words[2 * group + layout.GROUP_FIRST]
+    function = views.reductions(table)[r + layout.REDUCTION_FUNCTION]
+    before = facts.first_member(table, group)
     after = 0
-    if units[at + layout.SUM_COUNT] != 0:
+    if views.units(table)[at + layout.SUM_COUNT] != 0:
         term = _result(table, values, function, group, at)
         if term == layout.FAILURE:
             return layout.FAILED
@@ -168,22 +165,22 @@ def _replace(
             status = emit(table, r, group, after - 1, 1)
             if status != layout.OK:
                 return status
-    words[2 * group + layout.GROUP_FIRST] = after
+    facts.set_word(table, group, layout.GROUP_FIRST, after)
     return layout.OK
 
 
 @kernel
 def finish(table: layout.Int64s, values: layout.Int64s, emits: bool) -> int:  # noqa: FBT001
     """Recompute the results of the changed groups; the differences may be emitted; a status."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    reductions = int32_column(table[layout.REDUCTIONS])
+    scalars = views.scalars(table)
+    units = views.units(table)
+    reductions = views.reductions(table)
     while scalars[layout.CHANGED_GROUP] != _NONE:
         group = scalars[layout.CHANGED_GROUP]
-        arranged = layout.ARRANGEMENT_WIDTH * words[2 * group] + layout.ARRANGEMENT_REDUCTION
-        r = (int32_column(table[layout.ARRANGEMENTS])[arranged] - 1) * layout.REDUCTION_WIDTH
-        at = group + group_units(reductions[r + layout.REDUCTION_KEYS])
+        arrangement = facts.arrangement_of(table, group)
+        reduction = facts.arrangement_field(table, arrangement, layout.ARRANGEMENT_REDUCTION) - 1
+        r = reduction * layout.REDUCTION_WIDTH
+        at = group + facts.group_units(reductions[r + layout.REDUCTION_KEYS])
         if _chooses(reductions[r + layout.REDUCTION_FUNCTION]):
             status = show(table, values, r, group, at, emits)
         else:
@@ -200,26 +197,25 @@ def finish(table: layout.Int64s, values: layout.Int64s, emits: bool) -> int:  # 
 @kernel
 def retract_results(table: layout.Int64s, reduction: int) -> int:
     """Retract the results of a reduction of the former program, and drop its groups; a status."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    slots = int64_column(table[layout.GROUP_TABLE + scalars[layout.GROUP_BUFFER]])
-    reductions = int32_column(table[layout.REDUCTIONS])
-    groups = int64_column(table[layout.DELTAS])
+    scalars = views.scalars(table)
+    slots = int64_column(fixed_address(table, layout.GROUP_TABLE + scalars[layout.GROUP_BUFFER]))
+    reductions = views.reductions(table)
     r = reduction * layout.REDUCTION_WIDTH
+    arrangement = reductions[r + layout.REDUCTION_ARRANGEMENT]
     count = 0
     # Dropping a group moves others in the table of groups, so they are collected first.
     for i in range(scalars[layout.GROUP_MASK] + 1):
-        group = slots[i] & LOW
-        if group != 0 and words[2 * group] == reductions[r + layout.REDUCTION_ARRANGEMENT]:
-            groups[count] = group
+        group = lists.lower(slots[i])
+        if group != 0 and facts.arrangement_of(table, group) == arrangement:
+            views.deltas(table)[count] = group
             count += 1
     scalars[layout.QUIET] = 1
     status = layout.OK
     for i in range(count):
-        group = groups[i]
-        at = group + group_units(reductions[r + layout.REDUCTION_KEYS])
+        group = views.deltas(table)[i]
+        at = group + facts.group_units(reductions[r + layout.REDUCTION_KEYS])
         if status == layout.OK:
-            result = words[2 * group + layout.GROUP_FIRST]
+            result = facts.first_member(table, group)
             if _chooses(reductions[r + layout.REDUCTION_FUNCTION]):
                 status = hide(table, r, group, at)
             elif result != 0:
@@ -234,13 +230,11 @@ def retract_results(table: layout.Int64s, reduction: int) -> int:
 @kernel
 def rebuild_groups(table: layout.Int64s, values: layout.Int64s, reduction: int) -> int:
     """Rebuild the groups of a reduction from all its matches; returns a status."""
-    scalars = int64_column(table[layout.SCALARS])
-    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
-    units = int64_column(table[layout.ARENA])
-    for i in range(scalars[layout.FACT_MASK] + 1):
-        fact = slots[i] & LOW
+    slots = int64_column(views.fact_table(table))
+    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
+        fact = lists.lower(slots[i])
         if fact != 0 and _reduction(table, fact) == reduction:
-            now = units[fact + 1] >> layout.MULTIPLICITY_SHIFT
+            now = facts.multiplicity(table, facts.first_entry(fact))
             status = _accumulate(table, values, fact, 0, now, undo=False)
             if status != layout.OK:
                 return status
@@ -250,9 +244,7 @@ def rebuild_groups(table: layout.Int64s, values: layout.Int64s, reduction: int) 
 @inlined
 def _reduction(table: layout.Int64s, fact: int) -> int:
     """The reduction that a fact is a match of, or -1."""
-    words = int32_column(table[layout.ARENA])
-    row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-    return int32_column(table[layout.CLASSES])[row + layout.CLASS_REDUCTION] - 1
+    return facts.field_of(table, fact, layout.CLASS_REDUCTION) - 1
 
 
 @inlined
@@ -272,10 +264,8 @@ def _accumulate(
     undo: bool,  # noqa: FBT001
 ) -> int:
     """Account for a match's change of multiplicity, or undo it; returns a status."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    reductions = int32_column(table[layout.REDUCTIONS])
+    units = views.units(table)
+    reductions = views.reductions(table)
     r = _reduction(table, fact) * layout.REDUCTION_WIDTH
     keys = reductions[r + layout.REDUCTION_KEYS]
     function = reductions[r + layout.REDUCTION_FUNCTION]
@@ -286,17 +276,17 @@ def _accumulate(
         change = -change
     value = 0
     if _chooses(function) or _sums(function):
-        value = words[2 * fact + layout.CELLS + keys]
+        value = facts.argument(table, fact, keys)
     if change == 0 or (_sums(function) and not _is_number(values, value)):
         return layout.OK
     extra = _accumulator_units(function)
     group = ensure_group(table, reductions[r + layout.REDUCTION_ARRANGEMENT], fact, extra)
     if group == 0:
         return layout.FULL
-    at = group + group_units(keys)
+    at = group + facts.group_units(keys)
     if units[at + layout.SUM_NEXT] == 0:
-        units[at + layout.SUM_NEXT] = scalars[layout.CHANGED_GROUP]
-        scalars[layout.CHANGED_GROUP] = group
+        units[at + layout.SUM_NEXT] = views.scalars(table)[layout.CHANGED_GROUP]
+        views.scalars(table)[layout.CHANGED_GROUP] = group
     status = layout.OK
     if _sums(function):
         status = _add_value(table, values, at, value, change)
@@ -340,7 +330,7 @@ def _add_value(
     table: layout.Int64s, values: layout.Int64s, at: int, value: int, change: int
 ) -> int:
     """Add a number *change* times to the sums at a unit of the arena; returns a status."""
-    units = int64_column(table[layout.ARENA])
+    units = views.units(table)
     kind = signed(int8_column(values[KIND])[value])
     if kind == value_kinds.DOUBLE:
         status = _add_double(table, at, float64_column(values[DOUBLE])[value], change)
@@ -364,7 +354,7 @@ def _add_value(
 
 @inlined
 def _add_double(table: layout.Int64s, at: int, value: float, change: int) -> int:
-    units = int64_column(table[layout.ARENA])
+    units = views.units(table)
     if value != value:  # noqa: PLR0124 - only NaN differs from itself
         units[at + layout.SUM_NAN] += change
     elif value == _INFINITY:
@@ -384,7 +374,7 @@ def _add_double(table: layout.Int64s, at: int, value: float, change: int) -> int
 @kernel
 def _result(table: layout.Int64s, values: layout.Int64s, function: int, group: int, at: int) -> int:
     """The term of a group's aggregate, NO_VALUE if it does not fit 64 bits, or FAILURE."""
-    units = int64_column(table[layout.ARENA])
+    units = views.units(table)
     number = units[at + layout.SUM_COUNT]
     simple = function in (layout.FUNCTION_COUNT, layout.FUNCTION_DISTINCT)
     if (
@@ -394,26 +384,25 @@ def _result(table: layout.Int64s, values: layout.Int64s, function: int, group: i
     ):
         low = units[at + layout.SUM_WHOLE]
         high = units[at + layout.SUM_WHOLE + 1]
-        top = units[at + layout.SUM_WHOLE + 2]
+        top = units[at + layout.SUM_WHOLE + layout.SUM_DIGITS - 1]
         # Digits are base 2^32, only the last is signed: the value fits if it just extends the sign.
         if (top == 0 and high < _HALF) or (top == -1 and high >= _HALF):
             simple = True
-            number = (high << 32) | low
+            number = lists.pack(high, low)
     if simple:
         term = intern_integer(values, number)
         if term != DICTIONARY_FULL:
             return term
-    return call(table[layout.CALL], layout.REDUCE, group)
+    return call(fixed_address(table, layout.CALL), layout.REDUCE, group)
 
 
 @kernel
 def _drop(table: layout.Int64s, group: int, at: int, function: int) -> None:
-    units = int64_column(table[layout.ARENA])
     extra = _accumulator_units(function)
     if _chooses(function):
         forget(table, at)
-    if _sums(function) and units[at + layout.SUM_FINITE] != 0:
-        release(table, units[at + layout.SUM_FINITE], DIGITS_DOUBLE)
+    if _sums(function) and views.units(table)[at + layout.SUM_FINITE] != 0:
+        release(table, views.units(table)[at + layout.SUM_FINITE], DIGITS_DOUBLE)
     drop_group(table, group, extra)
 
 
@@ -430,18 +419,15 @@ def read_members(
         ids: Gets the values, as many as there is room for.
         times: Gets the multiplicities.
     """
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    reductions = int32_column(table[layout.REDUCTIONS])
-    keys = reductions[r + layout.REDUCTION_KEYS]
-    members = reductions[r + layout.REDUCTION_MEMBERS]
+    keys = views.reductions(table)[r + layout.REDUCTION_KEYS]
+    members = views.reductions(table)[r + layout.REDUCTION_MEMBERS]
     count = 0
-    fact = find_first(table, members, words, 2 * group + layout.GROUP_KEY, keys)
+    fact = find_first(table, members, views.words(table), facts.key_at(group), keys)
     while fact != 0:
         if presence(table, fact) != 0:
             if count < len(ids):
-                ids[count] = words[2 * fact + layout.CELLS + keys]
-                times[count] = units[fact + 1] >> layout.MULTIPLICITY_SHIFT
+                ids[count] = facts.argument(table, fact, keys)
+                times[count] = facts.multiplicity(table, facts.first_entry(fact))
             count += 1
-        fact = words[2 * fact + link_offset(table, words[2 * fact], members)]
+        fact = facts.next_member(table, fact, members)
     return count

@@ -1,7 +1,46 @@
 """Settle: step 1 of a fixpoint. Invariant: stored transitions up to m follow from multiplicities.
 
-After `settle(m)` DELTAS lists the facts whose transition at m changed; until they are cleared,
-a fact's old transitions are the stored ones minus its delta at m.
+A stratum is evaluated by ascending iterations. `settle(m)` turns what has been added to
+multiplicities at m, or before it, into changes of transitions at m, the deltas; `derive` then adds
+what these deltas imply, at iterations above m only. So an iteration is settled once in an epoch,
+and a fact is visited at an iteration only if it is *touched* there: an addition has changed its
+multiplicity at this iteration, or an earlier one has shifted the sum that decides its presence.
+
+Let p(a) be asserted and also derived, with multiplicities 1 at 0 and 1 at 2. It is present from 0
+on, so its transition is +1 at 0 and 0 at 2. An epoch retracts it:
+
+    addition        -1 at 0                        touched: 0
+    settle(0)       sum 0, was 1: transition 0     delta -1 at 0; touches the entry at 2
+    derive          what p(a) implied goes, from 1 on
+    settle(2)       sum 1, before it 0             delta +1 at 2
+    derive          the same comes back, from 3 on
+
+Nothing was deleted and derived again from scratch: that p(a) is present still, but two iterations
+later, is what its other derivation says, and facts below it move with it. docs/inside/settling.md
+shows the same from the side of a user.
+
+While the deltas of m are joined, both states of a fact must be readable. They are not stored twice:
+the new transition is the stored one, the old one is that minus the delta, which the header of the
+fact has, until the deltas are cleared.
+
+Three kinds of facts are settled in three ways, in this order:
+
+1. Heads of lattices in a load wait in a log, and `contest` tells whether the best values decide.
+2. Touched facts: an ordinary one is settled at once, a candidate of a lattice is only *offered*,
+   because it is its group that is settled (`lattice`), after all candidates that are touched here.
+3. Groups, and then the winners of the log (`crown`).
+
+Aggregates do not appear: their results are added to iteration 1 of the stratum of their heads
+(`reduce`).
+
+Between strata, `enter` reads what lower strata have changed in this epoch from the journal, as the
+difference of presence: that is all that a rule can see of a lower stratum. The journal is threaded
+by class for this, so that a stratum reads only the classes that its plans need, and leaves out what
+no later stratum reads (docs/decisions/0067).
+
+Touched facts are in lists by iteration, not in a queue by priority: an iteration is reached by
+counting up, and TOUCHED_LAST skips empty stretches of the array by segments, as an iteration can be
+a million where a fact has been derived along a path of that length.
 """
 
 from __future__ import annotations
@@ -16,11 +55,9 @@ from streamreasoner.backends.columnar.kernels.records.entry import (
     presence,
     touch,
 )
-from streamreasoner.backends.columnar.kernels.records.fact_record import prefetch_further_entry
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.work import SETTLING
 from streamreasoner.backends.columnar.kernels.settling.lattice import offer, settle_groups
-from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
 
 _PORTION = 256
@@ -30,13 +67,10 @@ _AHEAD = 32  # facts between prefetching a cache line and reading it
 @kernel
 def enter(table: layout.Int64s, stratum: int) -> None:
     """Start a stratum: changes of lower strata that its plans read become deltas at iteration 0."""
-    scalars = int64_column(table[layout.SCALARS])
-    classes = int32_column(table[layout.CLASSES])
-    driven = int32_column(table[layout.DRIVEN])
-    driven_from = int32_column(table[layout.DRIVEN_FROM])
-    journal = int64_column(table[layout.JOURNAL_FACTS])
-    following = int32_column(table[layout.JOURNAL_NEXT])
-    ends = int32_column(table[layout.CLASS_JOURNALED])
+    scalars = views.scalars(table)
+    driven = views.driven(table)
+    driven_from = views.driven_from(table)
+    ends = views.class_journaled(table)
     _show(table, stratum)
     scalars[layout.STRATUM] = stratum
     scalars[layout.HAS_BLOCKS] = 0
@@ -49,25 +83,26 @@ def enter(table: layout.Int64s, stratum: int) -> None:
         row = layout.DRIVEN_WIDTH * i + layout.DRIVEN_DISPATCH
         read = driven[row + layout.DISPATCH_COUNT] != 0
         scalars[layout.HAS_BLOCKS] |= driven[row + layout.DISPATCH_KEY] != 0
-        if not read or classes[kind * layout.CLASS_WIDTH + layout.CLASS_STRATUM] >= stratum:
+        if not read or facts.class_field(table, kind, layout.CLASS_STRATUM) >= stratum:
             continue
-        number = ends[2 * kind]
+        number = ends[layout.LISTED_WIDTH * kind + layout.LISTED_FIRST]
         while number != 0:
-            fact = journal[number - 1] & LOW
-            change = presence(table, fact) - ((journal[number - 1] >> 32) & layout.WAS_PRESENT)
+            fact = lists.journaled_fact(table, number - 1)
+            change = presence(table, fact) - (
+                lists.state_before(table, number - 1) & layout.WAS_PRESENT
+            )
             if change != 0:
                 add_delta(table, fact, change)
-            number = following[number - 1]
+            number = views.journal_next(table)[number - 1]
 
 
 @kernel
 def _show(table: layout.Int64s, stratum: int) -> None:
     """Make the rows of DISPATCH those of a stratum: few classes drive plans of it."""
-    scalars = int64_column(table[layout.SCALARS])
-    dispatch = int32_column(table[layout.DISPATCH])
-    driven = int32_column(table[layout.DRIVEN])
-    driven_from = int32_column(table[layout.DRIVEN_FROM])
-    shown = scalars[layout.SHOWN]
+    dispatch = views.dispatch(table)
+    driven = views.driven(table)
+    driven_from = views.driven_from(table)
+    shown = views.scalars(table)[layout.SHOWN]
     for i in range(driven_from[shown], driven_from[shown + 1]):
         row = layout.DISPATCH_WIDTH * driven[layout.DRIVEN_WIDTH * i + layout.DRIVEN_CLASS]
         for j in range(layout.DISPATCH_WIDTH):
@@ -76,7 +111,7 @@ def _show(table: layout.Int64s, stratum: int) -> None:
         row = layout.DISPATCH_WIDTH * driven[layout.DRIVEN_WIDTH * i + layout.DRIVEN_CLASS]
         for j in range(layout.DISPATCH_WIDTH):
             dispatch[row + j] = driven[layout.DRIVEN_WIDTH * i + layout.DRIVEN_DISPATCH + j]
-    scalars[layout.SHOWN] = stratum
+    views.scalars(table)[layout.SHOWN] = stratum
 
 
 @kernel
@@ -86,22 +121,20 @@ def _list_by_class(table: layout.Int64s) -> None:
     Each stratum then reads only the classes its plans need, instead of the whole journal. Facts
     that neither this stratum nor a later one reads are left out.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    journal = int64_column(table[layout.JOURNAL_FACTS])
-    following = int32_column(table[layout.JOURNAL_NEXT])
-    ends = int32_column(table[layout.CLASS_JOURNALED])
-    classes = int32_column(table[layout.CLASSES])
+    scalars = views.scalars(table)
+    following = views.journal_next(table)
+    ends = views.class_journaled(table)
     for i in range(scalars[layout.LISTED], scalars[layout.JOURNALED_FACTS]):
-        kind = (journal[i] >> layout.JOURNAL_CLASS_SHIFT) & layout.CLASS_BITS
-        last_reader = classes[kind * layout.CLASS_WIDTH + layout.CLASS_LAST_READER]
+        kind = lists.journaled_class(table, i)
+        last_reader = facts.class_field(table, kind, layout.CLASS_LAST_READER)
         if last_reader < scalars[layout.STRATUM]:
             continue
-        last = ends[2 * kind + 1]
+        last = ends[layout.LISTED_WIDTH * kind + layout.LISTED_LAST]
         if last == 0:
-            ends[2 * kind] = i + 1
+            ends[layout.LISTED_WIDTH * kind + layout.LISTED_FIRST] = i + 1
         else:
             following[last - 1] = i + 1
-        ends[2 * kind + 1] = i + 1
+        ends[layout.LISTED_WIDTH * kind + layout.LISTED_LAST] = i + 1
         following[i] = 0
     scalars[layout.LISTED] = scalars[layout.JOURNALED_FACTS]
 
@@ -109,21 +142,19 @@ def _list_by_class(table: layout.Int64s) -> None:
 @kernel
 def clear_class_lists(table: layout.Int64s) -> None:
     """Clear the lists by class."""
-    scalars = int64_column(table[layout.SCALARS])
-    journal = int64_column(table[layout.JOURNAL_FACTS])
-    ends = int32_column(table[layout.CLASS_JOURNALED])
-    for i in range(scalars[layout.LISTED]):
-        kind = (journal[i] >> layout.JOURNAL_CLASS_SHIFT) & layout.CLASS_BITS
-        ends[2 * kind] = 0
-        ends[2 * kind + 1] = 0
-    scalars[layout.LISTED] = 0
+    ends = views.class_journaled(table)
+    for i in range(views.scalars(table)[layout.LISTED]):
+        kind = lists.journaled_class(table, i)
+        ends[layout.LISTED_WIDTH * kind + layout.LISTED_FIRST] = 0
+        ends[layout.LISTED_WIDTH * kind + layout.LISTED_LAST] = 0
+    views.scalars(table)[layout.LISTED] = 0
 
 
 @kernel
 def settle(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
     """Update the transition of every touched fact at an iteration; returns a status."""
     status = layout.OK
-    if int64_column(table[layout.SCALARS])[layout.LOGGING] != 0:
+    if views.scalars(table)[layout.LOGGING] != 0:
         status = contest(table, iteration)
     if status == layout.OK:
         _settle_touched(table, values, iteration)
@@ -137,14 +168,13 @@ def _settle_touched(table: layout.Int64s, values: layout.Int64s, iteration: int)
 
     They are taken from the list in portions, so that the cache misses of several overlap.
     """
-    scalars = int64_column(table[layout.SCALARS])
-    scratch = int32_column(table[layout.SCRATCH])
-    nodes = int64_column(table[layout.TOUCHED_NODES])
+    scalars = views.scalars(table)
+    scratch = views.scratch(table)
     if iteration == 0:
-        heads = int32_column(table[layout.INITIAL_HEADS])
+        heads = views.initial_heads(table)
         at = scalars[layout.STRATUM]
     else:
-        heads = int32_column(table[layout.TOUCHED_HEADS])
+        heads = views.touched_heads(table)
         at = iteration
     node = heads[at]
     heads[at] = 0
@@ -154,66 +184,64 @@ def _settle_touched(table: layout.Int64s, values: layout.Int64s, iteration: int)
     while node != 0:
         end = layout.SLOTS
         while node != 0 and end < layout.SLOTS + _PORTION:
-            scratch[end] = nodes[node] & LOW
+            scratch[end] = lists.touched_fact(table, node)
             end += 1
             last = node
-            node = nodes[node] >> 32
+            node = lists.next_touched_node(table, node)
         ahead = min(_AHEAD, end - layout.SLOTS)
         for i in range(layout.SLOTS, end + 2 * ahead):
             if i < end:
-                prefetch(table[layout.ARENA] + 8 * scratch[i])
+                views.prefetch_unit(table, scratch[i])
             if layout.SLOTS + ahead <= i < end + ahead:
                 _prefetch_parts(table, scratch[i - ahead])
             if i >= layout.SLOTS + 2 * ahead:
-                work += _settle_fact(table, values, scratch[i - 2 * ahead], iteration)
-    int64_column(table[layout.WORK])[layout.WORK_SPENT] += work
+                done = i - 2 * ahead
+                work += _settle_fact(table, values, scratch[done], iteration)
+    views.work(table)[layout.WORK_SPENT] += work
     if first != 0:
-        nodes[last] = (scalars[layout.FREE_NODE] << 32) | LOW
+        lists.set_touched(table, last, 0, scalars[layout.FREE_NODE])
         scalars[layout.FREE_NODE] = first
 
 
 @inlined
 def _prefetch_parts(table: layout.Int64s, fact: int) -> None:
     """Prefetch what settling a fact reads besides its record."""
-    words = int32_column(table[layout.ARENA])
-    prefetch_further_entry(table, fact)
-    kind = words[2 * fact] & layout.CLASS_BITS
-    prefetch_lattice_group(table, kind, words, 2 * fact + layout.CELLS)
+    facts.prefetch_further_entry(table, fact)
+    at = facts.arguments_at(fact)
+    prefetch_lattice_group(table, facts.class_of(table, fact), views.words(table), at)
 
 
 @inlined
 def _settle_fact(table: layout.Int64s, values: layout.Int64s, fact: int, iteration: int) -> int:
     """Update the transition of a touched fact, or offer it to its lattice; returns the work."""
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
-    if int32_column(table[layout.CLASSES])[row + layout.CLASS_LATTICE] != 0:
+    if facts.field_of(table, fact, layout.CLASS_LATTICE) != 0:
         offer(table, values, fact, iteration)
         return 0
     before = 0
     upto = 0
-    entry = fact + 1
+    entry = facts.first_entry(fact)
     here = 0
     work = SETTLING
     while entry != 0:
         work += 1
-        multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
-        when = words[2 * entry + 2]
+        multiplicity = facts.multiplicity(table, entry)
+        when = facts.iteration(table, entry)
         if when <= iteration:
             upto += multiplicity
             if when == iteration:
                 here = entry
             else:
                 before += multiplicity
-        elif units[entry] & layout.TOUCHED == 0:
+        elif not facts.is_touched(table, entry):
             # A change here shifts the sums at all later iterations.
             touch(table, fact, entry)
-        entry = words[2 * entry + 3]
+        entry = facts.next_entry(table, entry)
     if here == 0:
         return work
     transition = (1 if upto > 0 else 0) - (1 if before > 0 else 0)
-    change = transition - ((units[here] & layout.TRANSITION_BITS) - 1)
-    units[here] = (units[here] & ~layout.TOUCHED) + change
+    change = transition - facts.transition(table, here)
+    facts.untouch(table, here)
+    facts.change_transition(table, here, change)
     if change != 0:
         add_delta(table, fact, change)
     return work
@@ -222,19 +250,17 @@ def _settle_fact(table: layout.Int64s, values: layout.Int64s, fact: int, iterati
 @kernel
 def next_touched(table: layout.Int64s, after: int) -> int:
     """The first iteration after *after* with facts to settle or deltas of lower strata, or -1."""
-    scalars = int64_column(table[layout.SCALARS])
+    scalars = views.scalars(table)
     if has_heads(table):
         return after + 1
-    initial = int32_column(table[layout.INITIAL_HEADS])[scalars[layout.STRATUM]]
+    initial = views.initial_heads(table)[scalars[layout.STRATUM]]
     if after < 0 and (scalars[layout.DELTA_COUNT] > 0 or initial != 0):
         return 0
-    heads = int32_column(table[layout.TOUCHED_HEADS])
-    last = int32_column(table[layout.TOUCHED_LAST])
     first = max(after, 0) + 1
     while first <= scalars[layout.LAST_TOUCHED]:
         segment = first >> layout.SEGMENT_BITS
-        for iteration in range(first, last[segment] + 1):
-            if heads[iteration] != 0:
+        for iteration in range(first, views.touched_last(table)[segment] + 1):
+            if views.touched_heads(table)[iteration] != 0:
                 return iteration
         first = (segment + 1) << layout.SEGMENT_BITS
     return -1
@@ -243,9 +269,6 @@ def next_touched(table: layout.Int64s, after: int) -> int:
 @kernel
 def clear_deltas(table: layout.Int64s) -> None:
     """Clear the deltas: from now on old and new transitions are the same."""
-    scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    deltas = int64_column(table[layout.DELTAS])
-    for i in range(scalars[layout.DELTA_COUNT]):
-        words[2 * (deltas[i] & LOW)] &= ~(layout.DELTA_BITS | layout.APPLYING)
-    scalars[layout.DELTA_COUNT] = 0
+    for i in range(views.scalars(table)[layout.DELTA_COUNT]):
+        facts.unmark(table, lists.delta_fact(table, i), layout.DELTA_BITS | layout.APPLYING)
+    views.scalars(table)[layout.DELTA_COUNT] = 0
