@@ -4,14 +4,14 @@ A term is looked up before it is checked: terms in the dictionary are canonical 
 term is checked only on its first occurrence.
 """
 
-# ruff: noqa: C901, PLR0912, PLR0915, PLR0917, PLR1714, PLR2004  (byte widths and branches are those of the format; numba has no all() or set)
+# ruff: noqa: C901, PLR0917, PLR1714, PLR2004  (byte widths and branches are those of the format; numba has no all() or set)
 
 from __future__ import annotations
 
 import numpy as np
 
 from streamreasoner.native.addresses import int64_column, load_byte
-from streamreasoner.native.compile import kernel
+from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.native.search import find_byte, find_either
 from streamreasoner.rdf.kernels.grammar import (
     AT,
@@ -97,12 +97,8 @@ def scan(
     term_starts = int64_column(header[STARTS])
     text = cursor[TEXT]
     position = data + cursor[OFFSET]
-    row = cursor[ROWS]
-    line = cursor[LINES]
-    status = DONE
-    subject = ABSENT
-    subject_address = 0
-    subject_length = 0
+    row, line = cursor[ROWS], cursor[LINES]
+    status, subject, subject_address, subject_length = DONE, ABSENT, 0, 0
     while text < len(ends):
         end = data + ends[text]
         if position >= end:
@@ -120,85 +116,29 @@ def scan(
             continue
         sign = 1
         if syntax & SIGNS:
-            letter = load_byte(here)
-            after = skip_blanks(here + 1, line_end)
-            if (letter != ADD and letter != DELETE) or after == here + 1:
+            sign, here = sign_of(here, line_end)
+            if sign == 0:
                 status = UNCERTAIN
                 break
-            sign = 1 if letter == ADD else -1
-            here = after
         # Most files keep the triples of a subject together, so compare with the last one first.
-        first = here
         known_subject = (
             subject != ABSENT
             and line_end - here > subject_length
             and load_byte(here + subject_length) == SPACE
             and equal_bytes(here, subject_address, subject_length)
         )
-        first_end = here + subject_length if known_subject else term_end(here, line_end)
-        second = skip_blanks(first_end, line_end)
-        second_end = term_end(second, line_end)
-        third = skip_blanks(second_end, line_end)
-        third_end = term_end(third, line_end)
-        fourth = skip_blanks(third_end, line_end)
-        fourth_end = fourth
-        if syntax & GRAPHS and fourth < line_end and load_byte(fourth) != DOT:
-            fourth_end = term_end(fourth, line_end)
-        here = skip_blanks(fourth_end, line_end)
-        if (
-            here >= line_end
-            or load_byte(here) != DOT
-            or load_byte(first) == QUOTE
-            or load_byte(second) != LESS
-            or load_byte(fourth) == QUOTE
-            or not is_line_end(skip_blanks(here + 1, line_end), line_end)
-        ):
-            status = UNCERTAIN
+        if not known_subject:
+            subject = ABSENT
+            subject_length = term_end(here, line_end) - here
+        status = encode_terms(
+            header, here, here + subject_length, line_end, subject, syntax, out, row
+        )
+        if status != DONE:
             break
-        # Look up all before any is added.
-        first_hash = np.uint64(0)
         if not known_subject:
-            first_hash = hash_term(header, first, first_end - first)
-            subject = find(header, first, first_end - first, first_hash)
-        second_hash = hash_term(header, second, second_end - second)
-        predicate = find(header, second, second_end - second, second_hash)
-        third_hash = hash_term(header, third, third_end - third)
-        object_ = find(header, third, third_end - third, third_hash)
-        has_graph = fourth_end > fourth
-        graph = ABSENT
-        fourth_hash = np.uint64(0)
-        if has_graph:
-            fourth_hash = hash_term(header, fourth, fourth_end - fourth)
-            graph = find(header, fourth, fourth_end - fourth, fourth_hash)
-        new_graph = has_graph and graph == ABSENT
-        if subject == ABSENT or predicate == ABSENT or object_ == ABSENT or new_graph:
-            if (
-                (subject == ABSENT and not is_canonical(first, first_end - first))
-                or (predicate == ABSENT and not is_canonical(second, second_end - second))
-                or (object_ == ABSENT and not is_canonical(third, third_end - third))
-                or (new_graph and not is_canonical(fourth, fourth_end - fourth))
-            ):
-                status = UNCERTAIN
-                break
-            if subject == ABSENT:
-                subject = add(header, first, first_end - first, first_hash)
-            if predicate == ABSENT:
-                predicate = add_after(header, second, second_end - second, second_hash)
-            if object_ == ABSENT:
-                object_ = add_after(header, third, third_end - third, third_hash)
-            if new_graph:
-                graph = add_after(header, fourth, fourth_end - fourth, fourth_hash)
-            if subject == FULL or predicate == FULL or object_ == FULL or graph == FULL:
-                status = FULL
-                break
-        if not known_subject:
+            subject = out[row, SUBJECT]
             subject_address = header[ARENA] + term_starts[subject]
-            subject_length = first_end - first
         line += 1
-        out[row, SUBJECT] = subject
-        out[row, PREDICATE] = predicate
-        out[row, OBJECT] = object_
-        out[row, GRAPH] = graph
         out[row, SIGN] = sign
         out[row, LINE] = line
         row += 1
@@ -208,6 +148,92 @@ def scan(
     cursor[ROWS] = row
     cursor[LINES] = line
     return status
+
+
+@inlined
+def sign_of(here: int, line_end: int) -> tuple[int, int]:
+    """The sign that begins a line, 0 if there is none, and where its terms begin."""
+    letter = load_byte(here)
+    after = skip_blanks(here + 1, line_end)
+    if (letter != ADD and letter != DELETE) or after == here + 1:
+        return 0, here
+    return 1 if letter == ADD else -1, after
+
+
+@inlined
+def encode_terms(
+    header: np.ndarray,
+    first: int,
+    first_end: int,
+    line_end: int,
+    subject: int,
+    syntax: int,
+    out: np.ndarray,
+    row: int,
+) -> int:
+    """Write the ids of the terms of a line to a row; *subject* is the first one's, or ABSENT.
+
+    Returns:
+        The same as `scan`.
+    """
+    known_subject = subject != ABSENT
+    second = skip_blanks(first_end, line_end)
+    second_end = term_end(second, line_end)
+    third = skip_blanks(second_end, line_end)
+    third_end = term_end(third, line_end)
+    fourth = skip_blanks(third_end, line_end)
+    fourth_end = fourth
+    if syntax & GRAPHS and fourth < line_end and load_byte(fourth) != DOT:
+        fourth_end = term_end(fourth, line_end)
+    here = skip_blanks(fourth_end, line_end)
+    if (
+        here >= line_end
+        or load_byte(here) != DOT
+        or load_byte(first) == QUOTE
+        or load_byte(second) != LESS
+        or load_byte(fourth) == QUOTE
+        or not is_line_end(skip_blanks(here + 1, line_end), line_end)
+    ):
+        return UNCERTAIN
+    # Look up all before any is added.
+    first_hash = np.uint64(0)
+    if not known_subject:
+        first_hash = hash_term(header, first, first_end - first)
+        subject = find(header, first, first_end - first, first_hash)
+    second_hash = hash_term(header, second, second_end - second)
+    predicate = find(header, second, second_end - second, second_hash)
+    third_hash = hash_term(header, third, third_end - third)
+    object_ = find(header, third, third_end - third, third_hash)
+    has_graph = fourth_end > fourth
+    graph = ABSENT
+    fourth_hash = np.uint64(0)
+    if has_graph:
+        fourth_hash = hash_term(header, fourth, fourth_end - fourth)
+        graph = find(header, fourth, fourth_end - fourth, fourth_hash)
+    new_graph = has_graph and graph == ABSENT
+    if subject == ABSENT or predicate == ABSENT or object_ == ABSENT or new_graph:
+        if (
+            (subject == ABSENT and not is_canonical(first, first_end - first))
+            or (predicate == ABSENT and not is_canonical(second, second_end - second))
+            or (object_ == ABSENT and not is_canonical(third, third_end - third))
+            or (new_graph and not is_canonical(fourth, fourth_end - fourth))
+        ):
+            return UNCERTAIN
+        if subject == ABSENT:
+            subject = add(header, first, first_end - first, first_hash)
+        if predicate == ABSENT:
+            predicate = add_after(header, second, second_end - second, second_hash)
+        if object_ == ABSENT:
+            object_ = add_after(header, third, third_end - third, third_hash)
+        if new_graph:
+            graph = add_after(header, fourth, fourth_end - fourth, fourth_hash)
+        if subject == FULL or predicate == FULL or object_ == FULL or graph == FULL:
+            return FULL
+    out[row, SUBJECT] = subject
+    out[row, PREDICATE] = predicate
+    out[row, OBJECT] = object_
+    out[row, GRAPH] = graph
+    return DONE
 
 
 @kernel

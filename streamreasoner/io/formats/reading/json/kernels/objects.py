@@ -4,7 +4,7 @@ Invariant: an object is read as `updates.read_any` reads it, or refused: with fi
 unknown or given twice, and with anything but a valid update.
 """
 
-# ruff: noqa: C901, PLR0911, PLR0912, PLR0915, PLR0917  (branches are those of the format)
+# ruff: noqa: C901, PLR0911, PLR0912, PLR0917  (branches are those of the format)
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from streamreasoner.io.formats.reading.json.kernels.strings import (
 )
 from streamreasoner.io.formats.reading.json.kernels.times import NO_TIME, read_time
 from streamreasoner.native.addresses import load_byte
-from streamreasoner.native.compile import kernel
+from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.grammar import QUOTE
 from streamreasoner.rdf.kernels.hash_table import equal_bytes
 
@@ -98,32 +98,18 @@ def read_object(
     Returns:
         The address behind it; REFUSED; or FULL if the buffer, the spans or the rows are.
     """
-    first = state[SPANS]
-    row = state[ROWS]
+    first, row = state[SPANS], state[ROWS]
     if first + _TRIPLE_ARITY > len(spans) or row == len(rows):
         return FULL
     if position >= end or load_byte(position) != OPEN:
         return REFUSED
-    seen = 0
-    diff = 0
-    time = NO_TIME
-    name = 0
-    name_length = 0
-    arity = _TRIPLE_ARITY
+    seen = diff = name = name_length = 0
+    time, arity = NO_TIME, _TRIPLE_ARITY
     while True:
-        position = skip_space(position + 1, end)
-        if position >= end or load_byte(position) != QUOTE:
-            return REFUSED
-        field, position = read_field(position + 1, end)
-        if field == 0 or seen & field:
+        field, position = next_field(position + 1, end, seen)
+        if field == 0:
             return REFUSED
         seen |= field
-        position = skip_space(position, end)
-        if position >= end or load_byte(position) != COLON:
-            return REFUSED
-        position = skip_space(position + 1, end)
-        if position >= end:
-            return REFUSED
         byte = load_byte(position)
         if field & (fields.OF_TRIPLE | fields.NAME):
             if byte != QUOTE:
@@ -135,14 +121,13 @@ def read_object(
                 # The text of a name outlives its message: it must be in the data.
                 if start < 0:
                     return REFUSED
-                name = start
-                name_length = length
+                name, name_length = start, length
             else:
                 spans[first + (field >> 1), 0] = start
                 spans[first + (field >> 1), 1] = length
         elif field == fields.DIFF:
             position, diff = read_integer(position, end)
-            if position < 0 or not -state[MOST_DIFF] <= diff <= state[MOST_DIFF]:
+            if not -state[MOST_DIFF] <= diff <= state[MOST_DIFF]:
                 return REFUSED
         elif field == fields.ARGUMENTS:
             if byte != OPEN_ARRAY:
@@ -154,44 +139,61 @@ def read_object(
             position += null_length(position, end)
         elif field == fields.EPOCH:
             position, _ = read_integer(position, end)
-            if position < 0:
-                return REFUSED
         else:
-            if byte == QUOTE:
-                position, start, length = read_string(state, data, position + 1, end)
-                if position < 0 or start < 0:
-                    return REFUSED
-                time = read_time(data + start, length)
-            else:
-                position, time = read_integer(position, end)
-                if position < 0:
-                    return REFUSED
-            if not state[FIRST_TIME] <= time <= state[LAST_TIME]:
-                return REFUSED
-        position = skip_space(position, end)
-        if position >= end:
-            return REFUSED
-        byte = load_byte(position)
+            position, time = read_instant(state, data, position, end)
+        position = skip_space(position, end) if position >= 0 else end
+        byte = load_byte(position) if position < end else 0
         if byte == CLOSE:
             break
         if byte != COMMA:
             return REFUSED
-    if seen & fields.SHAPE == fields.TRIPLE:
-        group = TRIPLES
-    elif seen & fields.SHAPE == fields.FACT:
-        group = group_of(state, data, name, name_length, arity, groups)
-        if group == REFUSED:
-            return REFUSED
-    else:
+    group = group_of(state, data, seen, name, name_length, arity, groups)
+    if group == REFUSED:
         return REFUSED
+    write_row(state, rows, group, diff, time)
+    state[SPANS] = first + arity
+    return position + 1
+
+
+@inlined
+def write_row(state: np.ndarray, rows: np.ndarray, group: int, diff: int, time: int) -> None:
+    """Write the next row, whose spans are the next ones."""
+    row = state[ROWS]
     rows[row, MESSAGE_OF] = state[MESSAGE]
     rows[row, GROUP] = group
-    rows[row, FIRST] = first
+    rows[row, FIRST] = state[SPANS]
     rows[row, DIFF] = diff
     rows[row, TIME] = time
     state[ROWS] = row + 1
-    state[SPANS] = first + arity
-    return position + 1
+
+
+@inlined
+def next_field(position: int, end: int, seen: int) -> tuple[int, int]:
+    """The field at an address, 0 if none or one that was seen; and where its value begins."""
+    position = skip_space(position, end)
+    if position >= end or load_byte(position) != QUOTE:
+        return 0, position
+    field, position = read_field(position + 1, end)
+    position = skip_space(position, end)
+    if seen & field or position >= end or load_byte(position) != COLON:
+        return 0, position
+    position = skip_space(position + 1, end)
+    return field if position < end else 0, position
+
+
+@inlined
+def read_instant(state: np.ndarray, data: int, position: int, end: int) -> tuple[int, int]:
+    """The address behind a time within the limits, or REFUSED; and the time."""
+    if load_byte(position) == QUOTE:
+        position, start, length = read_string(state, data, position + 1, end)
+        if position < 0 or start < 0:
+            return REFUSED, NO_TIME
+        time = read_time(data + start, length)
+    else:
+        position, time = read_integer(position, end)
+    if position < 0 or not state[FIRST_TIME] <= time <= state[LAST_TIME]:
+        return REFUSED, NO_TIME
+    return position, time
 
 
 @kernel
@@ -237,9 +239,22 @@ def read_arguments(
 
 @kernel
 def group_of(
-    state: np.ndarray, data: int, name: int, length: int, arity: int, groups: np.ndarray
+    state: np.ndarray,
+    data: int,
+    seen: int,
+    name: int,
+    length: int,
+    arity: int,
+    groups: np.ndarray,
 ) -> int:
-    """The group of a predicate and an arity, maybe a new one; REFUSED if there is no room."""
+    """The group of an update with these fields, maybe a new one.
+
+    REFUSED if it is neither a triple nor a fact, and if there is no room.
+    """
+    if seen & fields.SHAPE == fields.TRIPLE:
+        return TRIPLES
+    if seen & fields.SHAPE != fields.FACT:
+        return REFUSED
     last = state[LAST]
     # Most facts have the predicate of the one before.
     if is_group(data, name, length, arity, groups, last):
