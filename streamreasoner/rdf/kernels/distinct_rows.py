@@ -21,7 +21,7 @@ def hash_rows(rows: np.ndarray, secret: int, hashes: np.ndarray) -> None:
 
     Args:
         rows: int32 of shape (n, arity).
-        secret: Random for each set, so that nobody can craft rows that collide.
+        secret: Random for each set, so that no one can craft rows that collide.
         hashes: Gets them, uint64 of shape (n,).
     """
     for row in range(len(rows)):

@@ -75,7 +75,7 @@ def width(position: int) -> int:
 
 @kernel
 def length(values: np.ndarray, text: int) -> int:
-    """Number of characters; NO_VALUE if it is no string."""
+    """Number of characters; NO_VALUE if it is not a string."""
     stop = string_end(values, text)
     if stop == 0:
         return NO_VALUE
@@ -88,7 +88,7 @@ def length(values: np.ndarray, text: int) -> int:
 
 @kernel
 def starts_with(values: np.ndarray, text: int, part: int) -> int:
-    """Whether a text begins with a part, 0 or 1; NO_VALUE if one is no string."""
+    """Whether a text begins with a part, 0 or 1; NO_VALUE if one is not a string."""
     stop = string_end(values, text)
     end = string_end(values, part)
     if stop == 0 or end == 0:
@@ -136,7 +136,7 @@ def substring(values: np.ndarray, text: int, begin: int, end: int) -> int:
     """The characters at places begin <= p < end, counted from 0, with the text's language.
 
     Returns:
-        The id of the term, NO_VALUE if it is no string, or DELEGATED.
+        The id of the term, NO_VALUE if it is not a string, or DELEGATED.
     """
     stop = string_end(values, text)
     if stop == 0:
@@ -162,7 +162,7 @@ def concat(values: np.ndarray, arguments: np.ndarray, number: int) -> int:
         number: How many.
 
     Returns:
-        The id of the term, NO_VALUE if one is no string, or DELEGATED.
+        The id of the term, NO_VALUE if one is not a string, or DELEGATED.
     """
     size = 1
     first = string_end(values, arguments[0])

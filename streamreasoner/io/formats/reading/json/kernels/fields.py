@@ -67,7 +67,7 @@ def is_word(position: int, end: int, word: np.ndarray) -> bool:
 
 @kernel
 def skip_space(position: int, end: int) -> int:
-    """Address of the first byte that is no white space of JSON."""
+    """Address of the first byte that is not white space of JSON."""
     while position < end and load_byte(position) in (_SPACE, _NEWLINE, _RETURN, _TAB):
         position += 1
     return position
