@@ -5,7 +5,7 @@ optimizes it there again. Here the functions are only lowered; all of them are o
 whose optimizer sees each call and works from the callees up.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,arg-type"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,arg-type,method-assign"
 # ruff: noqa: ANN001, ANN202, ANN204, SLF001  (numba has no types, and no other way)
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from llvmlite import binding  # type: ignore[import-untyped]
 from numba.core import cgutils
 from numba.core.codegen import CodeLibrary, JITCodeLibrary
 from numba.core.registry import cpu_target
+from numba.core.types.functions import BaseFunction
 
 from streamreasoner.native.compile import Inside
 from streamreasoner.native.image import Image, Symbols, config, processor
@@ -83,6 +84,8 @@ def compile_image(
     context = cpu_target.target_context
     codegen = context.codegen()
     codegen._library_class = _Lowered
+    config.DISABLE_ERROR_MESSAGE_HIGHLIGHTING = 1  # of the messages about what does not match
+    BaseFunction.get_call_type = _remembered(BaseFunction.get_call_type)
     Inside.only_lowered = True
     steps = len(kernels) + _OPTIMIZING
     symbols, libraries = [], []
@@ -108,6 +111,22 @@ def compile_image(
     report(len(kernels), steps)
     kept = {name for each in symbols for name in (each.wrapper, each.environment)}
     return Image(_machine_code(codegen, _texts(libraries), kept), tuple(symbols))
+
+
+def _remembered(get_call_type):
+    """The same, but the type of a call is found once for each function and types of arguments.
+
+    numba tries all that an operator may mean each time, and says of each why it does not match.
+    """
+    known = {}
+
+    def remembered(function, context, args, kws):
+        call = function, args, tuple(kws.items())
+        if call not in known:
+            known[call] = get_call_type(function, context, args, kws)
+        return known[call]
+
+    return remembered
 
 
 def _texts(libraries: Iterable[Any]) -> Iterator[str]:
