@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from streamreasoner.counts import counted
 from streamreasoner.rdf import term_kind
-from streamreasoner.values import comparison, numbers
+from streamreasoner.values import comparison, numbers, order
 from streamreasoner.values.datatypes import spaces
 from streamreasoner.values.functions import (
     casts,
     conversions,
     instants,
     integers,
-    sorting,
     strings,
     term_functions,
 )
@@ -183,7 +182,7 @@ FUNCTIONS: Mapping[str, Builtin[str | None]] = {
     "strlang": _exactly((STRINGS, STRINGS), TEXTS, term_functions.with_language),
     "coalesce": _at_least(1, ANYTHING, ANYTHING, term_functions.first),
     "canonical": _exactly((ANYTHING,), ANYTHING, spaces.canonical),
-    "sort_key": Builtin((STRINGS, ANYTHING), STRINGS, 2, None, sorting.sort_key),
+    "sort_key": Builtin((STRINGS, ANYTHING), STRINGS, 2, None, order.sort_key),
     "skolem": _at_least(1, ANYTHING, frozenset({Kind.BLANK_NODE}), term_functions.skolem),
 }
 """Built-ins that are values in an expression."""

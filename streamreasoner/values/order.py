@@ -10,7 +10,8 @@ import math
 import struct
 
 from streamreasoner.rdf.term_kind import is_blank_node, is_literal
-from streamreasoner.values.literal import literal
+from streamreasoner.rdf.vocabulary import UNBOUND
+from streamreasoner.values.literal import canonical, literal, string
 from streamreasoner.values.numbers import NUMERIC
 from streamreasoner.values.valuation import ValueKind
 
@@ -43,3 +44,28 @@ def _double(number: float) -> bytes:
         return b"\xff" * 8
     (bits,) = struct.unpack(">Q", struct.pack(">d", number + 0.0))
     return struct.pack(">Q", bits ^ _ALL if bits & _SIGN else bits | _SIGN)
+
+
+_END = b"\0\0"
+_ESCAPED = b"\0\xff"
+_COMPLEMENT = bytes(range(255, -1, -1))
+
+
+def sort_key(directions: str, *terms: str) -> str | None:
+    """A text that sorts as terms do, each ascending, `a`, or descending, `d`.
+
+    It is the order keys of the terms in hexadecimal, each with an end that is less than any further
+    byte; bytes are complemented where the order is descending, and what is unbound is first. It
+    has no value unless *directions* has one of these letters for each term.
+    """
+    parsed = string(directions)
+    if parsed is None or len(parsed.lexical) != len(terms) or set(parsed.lexical) - {"a", "d"}:
+        return None
+    parts = zip(parsed.lexical, terms, strict=True)
+    return canonical(b"".join(_key(term, letter) for letter, term in parts).hex())
+
+
+def _key(term: str, direction: str) -> bytes:
+    key = b"" if term == UNBOUND else order_key(term)
+    whole = key.replace(b"\0", _ESCAPED) + _END
+    return whole.translate(_COMPLEMENT) if direction == "d" else whole

@@ -11,7 +11,7 @@ from strategies import DOMAIN
 from unit.values.test_sums import TERMS
 
 from streamreasoner.rdf.vocabulary import UNBOUND
-from streamreasoner.values.functions.sorting import sort_key
+from streamreasoner.values.order import sort_key
 
 
 @dataclass(frozen=True)
