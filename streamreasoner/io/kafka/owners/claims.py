@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
 
+from streamreasoner.config.kafka import PUBLISHED, TopicKey, topic_keys
 from streamreasoner.errors import StateError
 from streamreasoner.io.kafka.access.rights import READ, on_groups, on_topic
 from streamreasoner.io.kafka.clients import (
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from streamreasoner.io.kafka.access.rights import Right
 
 HEADER = "application"
-OUTPUT_KEY = "kafka.output_topic"
 _PREFIX = b"claim:"
 # Transaction markers take offsets too, so the last change is a few offsets before the end.
 _NEAR_THE_END = 50
@@ -59,7 +59,9 @@ class Claim(msgspec.Struct, frozen=True):
         return _PREFIX + f"{self.topic}:{self.app_id}".encode()
 
 
-def claims_of(kafka: KafkaConfig, app_id: str, topic_id: Callable[[str], str]) -> dict[str, Claim]:
+def claims_of(
+    kafka: KafkaConfig, app_id: str, topic_id: Callable[[str], str]
+) -> dict[TopicKey, Claim]:
     """The claims of an application, by the configuration key that names the topic.
 
     Args:
@@ -67,11 +69,11 @@ def claims_of(kafka: KafkaConfig, app_id: str, topic_id: Callable[[str], str]) -
         app_id: The application.
         topic_id: The id of a topic.
     """
-    topics = {
-        OUTPUT_KEY: kafka.output_topic,
-        "kafka.violations_topic": kafka.violations_topic,
+    return {
+        key: Claim(name, topic_id(name), app_id)
+        for name, key in topic_keys(kafka, control_topic=None)
+        if key in PUBLISHED
     }
-    return {key: Claim(name, topic_id(name), app_id) for key, name in topics.items()}
 
 
 def read_claim(key: bytes | None, value: bytes | None) -> Claim | None:
@@ -85,7 +87,7 @@ def read_claim(key: bytes | None, value: bytes | None) -> Claim | None:
 
 
 def check_claims(
-    own: Claim, claims: Sequence[Claim], progress_topic: str, key: str = OUTPUT_KEY
+    own: Claim, claims: Sequence[Claim], progress_topic: str, key: TopicKey = TopicKey.OUTPUT
 ) -> None:
     """Refuse a topic that another application has claimed earlier.
 
@@ -105,7 +107,9 @@ def check_claims(
             return
 
 
-def check_changes(kafka: KafkaConfig, own: Claim, key: str = OUTPUT_KEY, *, new: bool) -> None:
+def check_changes(
+    kafka: KafkaConfig, own: Claim, key: TopicKey = TopicKey.OUTPUT, *, new: bool
+) -> None:
     """Refuse a topic that holds changes of another application, or of a lost state.
 
     Args:
@@ -135,7 +139,7 @@ def check_changes(kafka: KafkaConfig, own: Claim, key: str = OUTPUT_KEY, *, new:
             )
 
 
-def _taken(own: Claim, other: str, where: str, key: str) -> StateError:
+def _taken(own: Claim, other: str, where: str, key: TopicKey) -> StateError:
     return StateError(
         f"The application {other} publishes to the topic {own.topic} ({key}; "
         f"{where}). With {own.app_id} (pipeline.app_id) on the same topic, readers would count "
