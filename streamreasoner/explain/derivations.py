@@ -24,6 +24,8 @@ from streamreasoner.explain.proof import Absent, Satisfied
 from streamreasoner.facts import Fact
 from streamreasoner.lang.ast import Aggregate, Atom
 from streamreasoner.lang.normal_form import operand
+from streamreasoner.values.builtins import AGGREGATES
+from streamreasoner.values.kinds import NUMBERS
 from streamreasoner.values.numbers import number
 from streamreasoner.values.sums import CHOOSING, results
 
@@ -254,7 +256,7 @@ def _contributing(
     match aggregates:
         case [(at, Aggregate(name))] if name in CHOOSING:
             return [match for match in matches if match[1].head[at] == fact.arguments[at]]
-        case [(at, Aggregate("sum" | "avg"))]:
+        case [(at, Aggregate(name))] if AGGREGATES[name].parameters == (NUMBERS,):
             return [match for match in matches if number(match[1].head[at]) is not None]
         case [(at, Aggregate("count", distinct=True))]:
             first: dict[str, tuple[Rule, Match]] = {}

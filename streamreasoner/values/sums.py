@@ -26,6 +26,8 @@ COUNTING: Mapping[str, Callable[[int], int]] = {
 """What a term adds to each aggregate that counts terms, whatever they are."""
 CHOOSING = frozenset({"lowest", "highest"})
 """Aggregates that have several results, as many as their parameter says."""
+LISTING = frozenset({"group_concat"})
+"""Aggregates with one result that is computed from all terms of a group, by `aggregate`."""
 
 
 @dataclass(slots=True)

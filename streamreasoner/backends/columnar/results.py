@@ -14,7 +14,7 @@ from streamreasoner.backends.columnar.kernels.settling.superaccumulator import (
     read_integer,
 )
 from streamreasoner.rdf.terms import to_ntriples
-from streamreasoner.values.sums import Sum, concatenated
+from streamreasoner.values.sums import Sum, aggregate
 from streamreasoner.values.valuation import UNITS
 
 if TYPE_CHECKING:
@@ -61,13 +61,12 @@ def group_result(state: Arena, dictionary: Dictionary, group: int) -> str | None
     row = int(state.column(layout.ARRANGEMENTS)[grouping + layout.ARRANGEMENT_REDUCTION]) - 1
     reductions = state.column(layout.REDUCTIONS)[row * layout.REDUCTION_WIDTH :]
     keys = int(reductions[layout.REDUCTION_KEYS])
-    function = int(reductions[layout.REDUCTION_FUNCTION])
-    if function == layout.FUNCTION_CONCATENATION:
+    listing = state.tables.listing.get(row)
+    if listing is not None:
         ids, times = _members(state.table, row * layout.REDUCTION_WIDTH, group)
         terms = map(dictionary.term, ids.tolist())
-        return concatenated(
-            list(zip(terms, times.tolist(), strict=True)), state.tables.separators[row]
-        )
+        return aggregate(listing, list(zip(terms, times.tolist(), strict=True)))
+    function = int(reductions[layout.REDUCTION_FUNCTION])
     return result(units, group + (layout.GROUP_KEY + keys + 1) // 2, function)
 
 

@@ -96,7 +96,7 @@ def compile_program(
         lattices_indexed=all(numbering.grouping(x) in numbering.indexed for x in plan.lattices),
         trie_mask=len(columns[layout.TRIE_SLOTS]) // 2 - 1,
         reductions={reduction: row for row, reduction in enumerate(reductions)},
-        separators=dict(reducing.separators(reductions)),
+        listing=dict(reducing.listing(reductions)),
         rules=number_of_rules(plan),
         cyclic=frozenset(each.stratum for _, each in rules.active if each.cyclic),
         sorts=len(intersections.sorts),

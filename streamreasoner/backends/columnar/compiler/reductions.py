@@ -8,7 +8,7 @@ from streamreasoner.backends.columnar.compiler.tables import work_row
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.plan.operands import RESULT, Column
-from streamreasoner.values.sums import CHOOSING
+from streamreasoner.values.sums import CHOOSING, LISTING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -61,16 +61,16 @@ def fields(
     )
 
 
-def separators(reductions: Sequence[Reduction]) -> Iterator[tuple[int, str]]:
-    """The rows of those that concatenate, with what stands between two texts."""
+def listing(reductions: Sequence[Reduction]) -> Iterator[tuple[int, str]]:
+    """The rows of those that are computed from all terms of a group, with their functions."""
     for row, each in enumerate(reductions):
-        if _function(each) == layout.FUNCTION_CONCATENATION:
-            yield row, each.parameter
+        if each.name in LISTING:
+            yield row, each.function
 
 
 def members(reduction: Reduction) -> tuple[Arrangement, ...]:
     """The arrangement that the values of a group are read from, where sums do not tell."""
-    needs_them = reduction.name in {*CHOOSING, "group_concat"}
+    needs_them = reduction.name in CHOOSING | LISTING
     return (Arrangement(reduction.candidates, (), reduction.key),) if needs_them else ()
 
 

@@ -38,7 +38,7 @@ class ProgramTables:
         group_units: The most units that the groups of one fact take if all of them are new.
         lattices_indexed: Whether the groups of every lattice are found through an array by id.
         reductions: Row of each reduction.
-        separators: By the row of a reduction that concatenates, what stands between two texts.
+        listing: By the row of a reduction that is computed from all terms of a group, its function.
         rules: Number of its rules in normal form; the column WORK has them first, then those of the
             program that it replaces.
         cyclic: Strata with rules in whose plans groups intersect.
@@ -58,7 +58,7 @@ class ProgramTables:
     group_units: int
     lattices_indexed: bool
     reductions: dict[Reduction, int]
-    separators: dict[int, str]
+    listing: dict[int, str]
     rules: int
     cyclic: frozenset[int]
     sorts: int

@@ -29,7 +29,7 @@ from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.plan.operands import RESULT, Column, Value
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.values.order import order_key
-from streamreasoner.values.sums import CHOOSING, COUNTING, Sum, concatenated, sum_of, term_of
+from streamreasoner.values.sums import CHOOSING, COUNTING, LISTING, Sum, aggregate, sum_of, term_of
 from streamreasoner.values.sums import results as aggregated
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def results(
             changed_rows = _counted(reduction, frame, keys)
         elif reduction.name in CHOOSING:
             changed_rows = _chosen(terms, reduction, frame, keys, value)
-        elif reduction.name == "group_concat":
-            changed_rows = _concatenated(terms, reduction, frame, keys, value)
+        elif reduction.name in LISTING:
+            changed_rows = _listed(terms, reduction, frame, keys, value)
         else:
             changed_rows = _summed(terms, reduction, frame, keys, value)
         changed = runner.materialize(runner.from_frame(changed_rows))
@@ -216,17 +216,17 @@ def _chosen(
     return signs.agg(F.sum(MULTIPLICITY).alias(MULTIPLICITY)).filter(f"{MULTIPLICITY} != 0")
 
 
-def _concatenated(
+def _listed(
     terms: TermLookup, reduction: Reduction, frame: DataFrame, keys: Sequence[str], value: str
 ) -> DataFrame:
-    """Keys, terms and signs of changed texts, each of which one executor makes."""
-    separator = reduction.parameter
-    text = F.udf(lambda rows: concatenated(rows, separator), "string")
+    """Keys, terms and signs of changed results, each of which one executor makes of all terms."""
+    function = reduction.function
+    result = F.udf(lambda rows: aggregate(function, rows), "string")
     rows = terms.attach(frame.select(*keys, value, *_TIMES), value, _TEXT)
-    texts = rows.groupBy(*keys).agg(
-        *(text(F.collect_list(F.struct(_TEXT, name))).alias(name) for name in _TIMES)
+    found = rows.groupBy(*keys).agg(
+        *(result(F.collect_list(F.struct(_TEXT, name))).alias(name) for name in _TIMES)
     )
-    return _changed(texts, keys)
+    return _changed(found, keys)
 
 
 def _sum(part: bytes) -> Sum:

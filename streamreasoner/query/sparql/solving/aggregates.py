@@ -13,10 +13,10 @@ from streamreasoner.query.sparql.computing.functions import promoted
 from streamreasoner.query.sparql.query_terms import UNBOUND
 from streamreasoner.query.sparql.solving.rows import Rows, group
 from streamreasoner.rdf.terms import to_ntriples
-from streamreasoner.values.literal import canonical, literal
+from streamreasoner.values.literal import canonical
 from streamreasoner.values.numbers import number
 from streamreasoner.values.order import order_key
-from streamreasoner.values.sums import aggregate
+from streamreasoner.values.sums import aggregate, concatenated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,15 +106,5 @@ def _of_group(
         case "MIN" | "MAX" as function:
             return aggregate(function.lower(), terms) if terms else None
         case _:
-            return _concatenated(aggregation.separator, terms)
-
-
-def _concatenated(separator: str, terms: list[tuple[str, int]]) -> str | None:
-    """`GROUP_CONCAT`, in the order of terms; an error if one is not a literal."""
-    texts = []
-    for term, times in sorted(terms, key=lambda each: order_key(each[0])):
-        parsed = literal(term)
-        if parsed is None:
-            return None
-        texts += [parsed.lexical] * times
-    return canonical(separator.join(texts))
+            separator = aggregation.separator
+            return concatenated(terms, separator) if terms else canonical("")

@@ -26,7 +26,7 @@ from streamreasoner.engine.fixpoint import INPUT
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.program_plan import Lattice, Reduction
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.values.sums import CHOOSING
+from streamreasoner.values.sums import CHOOSING, LISTING
 from streamreasoner.values.value_columns import Values
 
 FEW = settings(max_examples=500 if THOROUGH else 20)
@@ -346,7 +346,7 @@ class Memory:
             elif isinstance(grouping, Reduction) and grouping.name in CHOOSING:
                 units += layout.CHOSEN_UNITS
                 yield from self._chunks(fields)
-            elif isinstance(grouping, Reduction) and grouping.name in {"count", "group_concat"}:
+            elif isinstance(grouping, Reduction) and grouping.name in {"count", *LISTING}:
                 units += layout.COUNT_UNITS
             elif isinstance(grouping, Reduction):
                 units += layout.SUM_UNITS
