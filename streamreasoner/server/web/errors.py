@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 TEXT: Final = "text/plain; charset=utf-8"
 PROBLEM: Final = "application/problem+json"
 PATHS: Final = (
-    "Paths: /, /facts, /explain, /sparql, /changes, /rules, /profile, /dead-letters, /metrics, "
-    "/healthz, /readyz; see docs/server.md."
+    *("/", "/facts", "/explain", "/sparql", "/changes", "/rules", "/profile", "/dead-letters"),
+    *("/metrics", "/healthz", "/readyz"),
 )
+"""What can be asked for, without the files of the page."""
+_KNOWN: Final = f"Paths: {', '.join(PATHS)}; see docs/server.md."
 _STATUS: Final[tuple[tuple[type[Exception], int], ...]] = (
     (ProgramError, 400),
     (QueryError, 400),
@@ -64,8 +66,8 @@ def answer_to(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         message = error.detail
         if not isinstance(error, HttpError):
-            message = {404: f"There is no {request.url.path[:100]}. {PATHS}"}.get(
-                error.status_code, f"{message}: {request.method} {request.url.path[:100]}. {PATHS}"
+            message = {404: f"There is no {request.url.path[:100]}. {_KNOWN}"}.get(
+                error.status_code, f"{message}: {request.method} {request.url.path[:100]}. {_KNOWN}"
             )
         return problem(request, error.status_code, message, error.headers)
     for kind, status in _STATUS:

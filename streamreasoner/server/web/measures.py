@@ -8,24 +8,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
+from streamreasoner.server.web.errors import PATHS
+
 if TYPE_CHECKING:
     from streamreasoner.server.web.following import FollowedReplica
 
-PATHS: Final = frozenset(
-    {
-        "/",
-        "/facts",
-        "/explain",
-        "/rules",
-        "/sparql",
-        "/changes",
-        "/profile",
-        "/dead-letters",
-        "/metrics",
-        "/healthz",
-        "/readyz",
-    }
-)
 PAGE_FILES: Final = "/page/{name}"
 OTHERS: Final = "other"
 SECONDS: Final = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)

@@ -14,6 +14,8 @@ from reference.written import written
 from streamreasoner.io.formats.reading.json.updates import read_any
 from streamreasoner.io.formats.rejected import RejectedError
 from streamreasoner.server import web
+from streamreasoner.server.web.errors import PATHS
+from streamreasoner.server.web.measures import PAGE_FILES
 
 ROOT = Path(__file__).parents[3]
 
@@ -25,11 +27,12 @@ def test_the_reference_is_current(path: Path) -> None:
 
 
 def test_every_path_of_the_server_is_described() -> None:
-    """The paths are those that the server routes, and POST is taken where a query may be long."""
+    """The paths are those that the server routes, measures, and names where there is none."""
     source = (Path(web.__file__).parent / "application.py").read_text("utf-8")
     routed = re.findall(r'^ {12}"(/[^"]*)": self', source, re.MULTILINE)
 
     assert [*http.PATHS] == routed
+    assert {*PATHS, PAGE_FILES} == {*routed}
 
 
 @pytest.mark.parametrize(
