@@ -73,6 +73,10 @@ RECORDS = frozenset(
 LEAST_PACKED = 8
 KERNEL_FOLDERS = frozenset({"kernels", "native"})
 MOST_MODULES = 12
+MOST_LINES = 450
+LONGEST_FUNCTION = 80
+# A list of names, which promises to be the only one.
+LONG_MODULES = frozenset({"streamreasoner/backends/columnar/kernels/records/layout.py"})
 # How terms begin. Text that is split into tokens is read with a position, or in one of these.
 STARTS = frozenset({"<", "<<", "<<(", "_:", '"'})
 SYNTAX = ("rdf/term_kind.py", "sparql/reading/mistakes.py")
@@ -327,6 +331,23 @@ def folders_have_rooms(path: Path, text: str) -> Iterator[tuple[int, str]]:
             yield 1, f"{count} modules in one folder: give it rooms of at most {MOST_MODULES}."
 
 
+def nothing_is_long(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """A function fits a screen or two, and a module has one job."""
+    if path.suffix != ".py" or "streamreasoner" not in path.parts:
+        return
+    lines = text.count("\n")
+    if lines > MOST_LINES and not path.as_posix().endswith((*LONG_MODULES,)):
+        yield 1, f"{lines} lines in one module: split it by jobs, at most {MOST_LINES} each."
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > LONGEST_FUNCTION:
+                yield (
+                    node.lineno,
+                    f"'{node.name}' has {lines} lines: split it, at most {LONGEST_FUNCTION} each.",
+                )
+
+
 RULES: tuple[Rule, ...] = (
     no_markers,
     no_machine,
@@ -341,6 +362,7 @@ RULES: tuple[Rule, ...] = (
     native_names_nothing_above,
     term_kinds_are_told_once,
     folders_have_rooms,
+    nothing_is_long,
 )
 
 

@@ -91,6 +91,16 @@ PLANTED = {
         '"""A module that does one thing."""\nmatch x[:1]:\n    case "<": ...\n',
         2,
     ),
+    "a long function": (
+        "streamreasoner/engine/x.py",
+        '"""A module that does one thing."""\ndef f():\n' + "    g()\n" * 80,
+        2,
+    ),
+    "a long module": (
+        "streamreasoner/engine/x.py",
+        '"""A module that does one thing."""\n' + "X = 1\n" * 450,
+        1,
+    ),
     "a mock": ("x.py", '"""A module that does one thing."""\nfrom unittest import mock\n', 2),
 }
 
@@ -111,6 +121,18 @@ def test_a_planted_violation_is_found(name: str, tmp_path: Path) -> None:
 
     assert len(found) == 1
     assert found[0].startswith(f"{file}:{line}: ")
+
+
+def test_what_is_just_short_enough_is_allowed(tmp_path: Path) -> None:
+    """The largest function, in the largest module."""
+    folder = tmp_path / "streamreasoner" / "engine"
+    folder.mkdir(parents=True)
+    function = "def f():\n" + "    g()\n" * (house.LONGEST_FUNCTION - 1)
+    rest = house.MOST_LINES - house.LONGEST_FUNCTION - 1
+    text = '"""A module that does one thing."""\n' + function + "X = 1\n" * rest
+    (folder / "x.py").write_text(text)
+
+    assert [*house.violations(tmp_path)] == []
 
 
 def test_a_folder_without_rooms_is_found(tmp_path: Path) -> None:
