@@ -10,12 +10,30 @@ import time
 from contextlib import contextmanager
 from urllib.parse import urlencode
 
+import msgspec
 from pipelines import DEADLINE_SECONDS
+from reference.answers import ANSWERS
+from reference.http import PATHS
 
 from streamreasoner.config.server import ServerConfig
 from streamreasoner.server.listening import listen
 from streamreasoner.server.web.serve import Served, Server
 from streamreasoner.system.stopping import Stop
+
+
+def check_described(path, media_type, body):
+    """Fail unless the reference describes an answer: its path, its type, and JSON by its types."""
+    path = path.partition("?")[0]
+    described = PATHS["/page/{name}" if path.startswith("/page/") else path].media_types
+    assert media_type in described or "application/octet-stream" in described, (path, media_type)
+    types = ANSWERS.get((path, described.get(media_type)), ())
+    problems = []
+    for each in types:
+        try:
+            msgspec.json.decode(body, type=each)
+        except msgspec.ValidationError as error:
+            problems.append(str(error))
+    assert not types or len(problems) == len(types) - 1, (path, problems, body[:1000])
 
 
 def configuration(**values):
@@ -56,6 +74,8 @@ def ask(port, path, *, headers=None, method="GET", connection=None, **query):
     )
     if connection is None:
         used.close()
+    if answer.status == 200 and method == "GET":
+        check_described(path, answer.headers["content-type"].partition(";")[0], answer.body)
     return answer
 
 
@@ -100,6 +120,7 @@ def events(port, path="/changes", headers=None, **query):
             if name:
                 event[name] = value
             elif "data" in event:
+                check_described("/changes", "text/event-stream", event["data"])
                 yield {"id": int(event["id"]), **json.loads(event["data"])}
                 event = {}
     finally:

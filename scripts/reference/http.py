@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import streamreasoner
+from reference.answers import ANSWERS, schemas
 from streamreasoner.server.web.routes import explain, facts, rules
 
 if TYPE_CHECKING:
@@ -28,11 +29,24 @@ _RESULTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """What a path answers, its parameters with their meanings, and its formats."""
+    """What a path answers, its parameters with their meanings, and its formats.
+
+    Attributes:
+        summary: What it answers.
+        parameters: The meaning of each.
+        formats: Media types, by the names that `format` takes.
+        aliases: Media types that only the header Accept names, with those that they stand for.
+    """
 
     summary: str
     parameters: Mapping[str, str]
     formats: Mapping[str, str]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def media_types(self) -> dict[str, str]:
+        """What an answer may be, each with the media type that says what is in it."""
+        return {each: each for each in self.formats.values()} | dict(self.aliases)
 
 
 PATHS: Final = {
@@ -76,6 +90,7 @@ PATHS: Final = {
             "format": "The format, in place of the header Accept.",
         },
         _RESULTS,
+        {"application/json": _RESULTS["json"], "application/xml": _RESULTS["xml"]},
     ),
     "/changes": Path(
         "Published changes as they come, as Server-Sent Events.",
@@ -89,7 +104,12 @@ PATHS: Final = {
         "What each of the last epochs took.", {"epochs": "The number of epochs."}, _JSON
     ),
     "/dead-letters": Path("The last rejected messages, with their reasons.", {}, _JSON),
-    "/metrics": Path("Metrics, as Prometheus reads them.", {}, _TEXT),
+    "/metrics": Path(
+        "Metrics, as Prometheus reads them.",
+        {},
+        _TEXT,
+        {"application/openmetrics-text": "text/plain"},
+    ),
     "/healthz": Path("Whether the process lives.", {}, _TEXT),
     "/readyz": Path("Whether it does its work.", {}, _TEXT),
 }
@@ -109,6 +129,7 @@ def openapi() -> str:
         "info": {"title": "Questions to a pipeline", "version": streamreasoner.__version__},
         "servers": [{"url": "http://127.0.0.1:9464"}],
         "paths": {name: {"get": _operation(name, path)} for name, path in PATHS.items()},
+        "components": {"schemas": schemas()},
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
@@ -127,12 +148,32 @@ def _operation(name: str, path: Path) -> dict[str, object]:
         }
         for each, meaning in path.parameters.items()
     ]
-    content: dict[str, object] = {each: {} for each in path.formats.values()}
+    content = {each: _media(name, meant) for each, meant in path.media_types.items()}
     return {
         "summary": path.summary,
         "parameters": [*(inner if "{" in name else []), *asked],
         "responses": {
             "200": {"description": "The answer.", "content": content},
-            **{code: {"description": text} for code, text in _FAILURES.items()},
+            **{
+                code: {"description": text, "content": {"text/plain": _media(name, "text/plain")}}
+                for code, text in _FAILURES.items()
+            },
         },
     }
+
+
+def _media(name: str, kind: str) -> dict[str, object]:
+    """The schema of an answer to a path in a media type."""
+    references = [
+        {"$ref": f"#/components/schemas/{each.__name__}"} for each in ANSWERS.get((name, kind), ())
+    ]
+    data = references[0] if len(references) == 1 else {"oneOf": references}
+    match kind:
+        case "text/event-stream":
+            return {"schema": {"type": "string"}, "x-event-data": data}
+        case "application/octet-stream":
+            return {"schema": {"type": "string", "format": "binary"}}
+        case "application/ld+json":
+            return {"schema": {"type": ["array", "object"]}}
+        case _:
+            return {"schema": data if references else {"type": "string"}}
