@@ -24,9 +24,9 @@ _FUNCTIONS = {
     "count distinct": layout.FUNCTION_DISTINCT,
     "sum": layout.FUNCTION_SUM,
     "avg": layout.FUNCTION_AVERAGE,
-    "group_concat": layout.FUNCTION_CONCATENATION,
     "lowest": layout.FUNCTION_LOWEST,
     "highest": layout.FUNCTION_HIGHEST,
+    **dict.fromkeys(LISTING, layout.FUNCTION_CONCATENATION),
 }
 _MOST_CHOSEN = 1 << 29
 
