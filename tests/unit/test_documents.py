@@ -51,6 +51,23 @@ def test_links_lead_somewhere(document: str) -> None:
     assert broken == []
 
 
+def test_the_architecture_names_what_is_there() -> None:
+    """Every file and folder that it names exists; names in capitals stand for any."""
+    tops = [ROOT / name for name in ("streamreasoner", "tests", "docs", "scripts", "requirements")]
+    paths = [*tops, *(path for each in tops for path in each.rglob("*"))]
+    found = {path.relative_to(ROOT).as_posix() for path in paths}
+    ends = {
+        "/".join(parts[at:])
+        for parts in (each.split("/") for each in found)
+        for at in range(len(parts))
+    }
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    named = re.findall(r"`([a-z_0-9/]+(?:/|\.(?:py|dl|md|json|js|lark|tsv|txt)))`", text)
+
+    assert len(named) > 100
+    assert sorted({each for each in named if each.removesuffix("/") not in ends}) == []
+
+
 def test_the_readme_has_python_that_runs() -> None:
     """The README's Python example runs, and derives what its comments say."""
     (example,) = blocks("README.md", "python")
