@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import re
 import shutil
 import subprocess
 import sys
@@ -236,6 +237,10 @@ def test_the_import_contracts_hold(copied_package: Path) -> None:
 
 
 LAYERS, CIRCLES = "Layers open downwards", "Modules of a package do not import in circles"
+LIBRARY = re.compile(r"^ *(?:import|from) (\w+)(?:\.[\w.]+)?(?: import .*| as \w+)?$", re.MULTILINE)
+OWN = {"streamreasoner", "_typeshed"}
+EVERYWHERE = {"numpy", "pyarrow", "pyoxigraph", "rich"}
+"""Libraries that several packages share."""
 WRONG_IMPORTS = {
     "rdf/planted.py": ("streamreasoner.engine", LAYERS),
     "pipeline/planted.py": ("streamreasoner.server", LAYERS),
@@ -327,6 +332,22 @@ def test_every_contract_has_a_planted_violation() -> None:
     names = {contracts[each]["name"] for each in contracts.sections() if ":" in each}
 
     assert names == {CIRCLES, *(name for _, name in WRONG_IMPORTS.values())}
+
+
+def test_every_library_is_confined_or_known_everywhere() -> None:
+    """A library that the package begins to import gets a contract."""
+    contracts = configparser.ConfigParser()
+    contracts.read(ROOT / ".importlinter", encoding="utf-8")
+    confined = {
+        module
+        for each in contracts.sections()
+        for key in ("protected_modules", "forbidden_modules")
+        for module in contracts[each].get(key, "").split()
+    }
+    texts = (path.read_text("utf-8") for path in (ROOT / "streamreasoner").rglob("*.py"))
+    found = {name for text in texts for name in LIBRARY.findall(text)}
+
+    assert found - confined - OWN - sys.stdlib_module_names == EVERYWHERE
 
 
 def test_the_formats_of_the_contract_are_those_of_the_registry() -> None:
