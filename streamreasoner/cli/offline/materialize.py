@@ -100,7 +100,8 @@ def materialize(
 
     if trace and output is None:
         raise DataError("--trace needs --output, the directory to write to.")
-    console = Console(stderr=True)
+    # Nothing of its own: in a file, rich before 15 writes an empty line for a disabled progress.
+    console = Console(stderr=True, quiet=not sys.stderr.isatty())
     how = reading(read_as, header=header, base=base)
     tell_skipped(facts, how)
     program = load_program(rules, graphs)
@@ -157,7 +158,6 @@ def _progress(console: Console) -> Progress:
         TextColumn("facts: {task.completed:,}"),
         TimeElapsedColumn(),
         console=console,
-        disable=not console.is_terminal,
     )
 
 

@@ -111,7 +111,7 @@ def test_no_rows_are_kept():
     queries = PreparedQueries()
     queries.run("SELECT a FROM rows", {"rows": table([(1, 2)], pa.int64())})
 
-    assert all(slot.table is None for slot in queries._slots.values())  # noqa: SLF001 - see above
+    assert all(each.table is None for each in queries._inputs.values())  # noqa: SLF001 - see above
 
 
 def test_a_failed_query_changes_nothing():
