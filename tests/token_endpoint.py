@@ -48,6 +48,8 @@ def token_endpoint(directory: Path, client: str, secret: str) -> Iterator[TokenE
     scopes = []
 
     class Handler(BaseHTTPRequestHandler):
+        """Grants tokens to one client."""
+
         def do_POST(self):
             """Answer a request for a token."""
             form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())

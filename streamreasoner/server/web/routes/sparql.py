@@ -77,6 +77,7 @@ class Sparql:
         text, asked, graphs = _question(parameters)
 
         def question(snapshot: Snapshot) -> Response:
+            """Evaluate the query on a snapshot, and write its answer."""
             limits = QueryLimits(self.seconds, ROWS, STEPS)
             found = evaluate(text, facts_of_snapshot(snapshot), limits, graphs=graphs)
             formats = {each.name: each for each in formats_of(found)}
