@@ -33,7 +33,13 @@ class FormatName(StrEnum):
 
 FORMATS = tuple(each for each in FormatName if each not in {FormatName.PARQUET, FormatName.DELTA})
 """The formats of messages, in the order in which a batch of several is read."""
-WRITTEN = FORMATS[:5]
+WRITTEN = (
+    FormatName.JSON,
+    FormatName.JSON_LINES,
+    FormatName.NTRIPLES,
+    FormatName.NQUADS,
+    FormatName.RDF_PATCH,
+)
 """Those that are also written: one line for each update."""
 REGISTRY_FORMATS = (FormatName.AVRO, FormatName.PROTOBUF, FormatName.DEBEZIUM_AVRO)
 """Formats whose messages name a schema of a registry."""
