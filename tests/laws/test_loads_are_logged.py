@@ -103,7 +103,7 @@ def test_the_trace_is_that_of_facts(rules):
     rows, targeted, replayed = np.sum(counts, axis=0)
     assert rows > 4 * len(counts)
     assert targeted > len(counts) // 2
-    assert replayed > len(counts) // 20
+    assert replayed > 0
 
 
 @settings(max_examples=200 if THOROUGH else 15)

@@ -217,10 +217,13 @@ def test_violations_are_the_validation_results(text, triples, changed):
     """Same focus nodes, paths, values, components, severities and shapes after every change.
 
     Where there are orders, literals are numbers: pySHACL orders others by their datatypes, but the
-    specification says that what SPARQL cannot compare is a violation.
+    specification says that what SPARQL cannot compare is a violation. It refuses to compare blank
+    nodes with sh:lessThan.
     """
     if "clusive" in text or "lessThan" in text:
         triples = [triple for triple in triples if triple[2] in (*NODES, *CLASSES, EX.E, *NUMBERS)]
+    if "lessThan" in text:
+        triples = [triple for triple in triples if not isinstance(triple[2], BNode)]
     reasoner = Reasoner(check_source(text, "shapes.ttl"))
     shapes_graph, data = rdflib.Graph().parse(data=text, format="turtle"), rdflib.Graph()
     reasoner.apply(Update.triple(*triple) for triple in triples)
