@@ -225,7 +225,7 @@ def offsets_are_named(path: Path, text: str) -> Iterator[tuple[int, str]]:
         return
     if OFFSETS_SAID & {*parts}:
         return
-    for node in ast.walk(ast.parse(text)):
+    for node in _nodes(text):
         parts_of_index = ast.walk(node.slice) if isinstance(node, ast.Subscript) else ()
         spelled = [each for each in parts_of_index if _is_offset(each)]
         if _is_packing(node) or _is_in_record(node):
@@ -293,7 +293,7 @@ def term_kinds_are_told_once(path: Path, text: str) -> Iterator[tuple[int, str]]
         or path.as_posix().endswith(SYNTAX)
     ):
         return
-    for node in ast.walk(ast.parse(text)):
+    for node in _nodes(text):
         match node:
             case ast.Call(func=ast.Attribute(attr="startswith") | ast.Name("ord"), args=[start]):
                 found = STARTS & _texts_of(start)
@@ -338,7 +338,7 @@ def nothing_is_long(path: Path, text: str) -> Iterator[tuple[int, str]]:
     lines = text.count("\n")
     if lines > MOST_LINES and not path.as_posix().endswith((*LONG_MODULES,)):
         yield 1, f"{lines} lines in one module: split it by jobs, at most {MOST_LINES} each."
-    for node in ast.walk(ast.parse(text)):
+    for node in _nodes(text):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > LONGEST_FUNCTION:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.expiry import expiries
@@ -16,7 +15,7 @@ from streamreasoner.lang.ast import (
     declared,
     directives,
 )
-from streamreasoner.lang.diagnostic import Diagnostic, line_of
+from streamreasoner.lang.diagnostic import Diagnostic, line_of, similar
 from streamreasoner.lang.traversal import walk
 
 if TYPE_CHECKING:
@@ -64,8 +63,7 @@ def unknown_signatures(programs: Sequence[Program]) -> Iterator[Diagnostic]:
     known = arities(programs)
     for signature in declared(programs, Declaration):
         if signature.predicate not in known:
-            close = get_close_matches(signature.predicate, known, 1)
-            hint = f"did you mean '{close[0]}'? If not, " if close else ""
+            hint = similar(signature.predicate, known)
             yield Diagnostic(
                 "SR211",
                 f"no rule uses '{signature.predicate}', so its arity is unknown",

@@ -111,7 +111,7 @@ class Reasoner(Questions):
         return reasoner
 
     def _begin(self, session: Session, allowed_lateness: timedelta) -> None:
-        Questions.__init__(self, session)
+        super().__init__(session)
         self._lateness = allowed_lateness // timedelta(milliseconds=1)
 
     @classmethod

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.facts import Fact, FactPattern, decode_facts, in_order, matching
+from streamreasoner.facts import Fact, FactPattern, decode_facts, distinct, in_order, matching
 from streamreasoner.history.presence import candidates, present, winners
 from streamreasoner.history.programs import in_effect
 
@@ -162,9 +162,9 @@ class PastFacts:
             before, after = (self._rows(predicate, epoch) for epoch in (first, last))
             both = np.concatenate([before, after])
             signs = np.repeat([-1, 1], [len(before), len(after)])
-            distinct, places = np.unique(both, axis=0, return_inverse=True)
-            sums = np.bincount(places.ravel(), weights=signs, minlength=len(distinct))
-            gone, come = (in_order(distinct[sums == sign], self._terms) for sign in (-1, 1))
+            rows, places = distinct(both)
+            sums = np.bincount(places, weights=signs, minlength=len(rows))
+            gone, come = (in_order(rows[sums == sign], self._terms) for sign in (-1, 1))
             yield from ((fact, -1) for fact in decode_facts(predicate, gone, self._terms))
             yield from ((fact, 1) for fact in decode_facts(predicate, come, self._terms))
 

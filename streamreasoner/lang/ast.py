@@ -26,6 +26,9 @@ QUAD = "quad"
 ARITIES = {TRIPLE: 3, QUAD: 4}
 """Number of arguments of the bracketed predicates."""
 
+COLUMNS = {TRIPLE: ("s", "p", "o"), QUAD: ("s", "p", "o", "g")}
+"""The columns of their arguments, in tables of any kind."""
+
 
 GIVEN = "given@"
 """Before the name of a predicate: the hidden predicate of its asserted facts."""

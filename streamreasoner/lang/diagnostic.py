@@ -7,6 +7,7 @@ SR5xx warnings. The meaning of a code never changes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import ProgramError
@@ -145,6 +146,12 @@ def refuse(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str]) -> Progr
     """Return the error that refuses a program, with all diagnostics sorted by position."""
     ordered = in_order(diagnostics, texts)
     return ProgramError(render(ordered, texts), ordered)
+
+
+def similar(name: str, known: Iterable[str]) -> str:
+    """The beginning of a hint: the known name that an unknown one resembles; empty if none does."""
+    close = get_close_matches(name, [*known], 1)
+    return f"did you mean '{close[0]}'? If not, " if close else ""
 
 
 def line_of(span: Span, here: Span) -> str:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from streamreasoner.analysis.arity import arities
 from streamreasoner.counts import counted
 from streamreasoner.lang import ast
-from streamreasoner.lang.diagnostic import Diagnostic, line_of
+from streamreasoner.lang.diagnostic import Diagnostic, line_of, similar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-STATEMENTS: Final[Mapping[str, tuple[str, ...]]] = {
-    ast.TRIPLE: ("s", "p", "o"),
-    ast.QUAD: ("s", "p", "o", "g"),
-}
 OTHERS: Final = ("iteration", "multiplicity", "ts")
 """Columns of tables that are not arguments."""
 
@@ -29,7 +24,7 @@ def column_names(programs: Sequence[ast.Program], predicate: str, arity: int) ->
     first rule for the predicate; otherwise `a0`, `a1`, and so on, by its position.
     """
     positions = positional(predicate, arity)
-    if predicate in STATEMENTS:
+    if predicate in ast.COLUMNS:
         return positions
     declared = (each.atom for each in ast.directives(programs, ast.Columns))
     rules = (rule for program in programs for rule in program.rules if rule.body)
@@ -48,7 +43,7 @@ def positional(predicate: str, arity: int) -> tuple[str, ...]:
 
     They are the columns of the tables of a state, too.
     """
-    return STATEMENTS.get(predicate, tuple(f"a{position}" for position in range(arity)))
+    return ast.COLUMNS.get(predicate, tuple(f"a{position}" for position in range(arity)))
 
 
 def wrong_columns(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
@@ -58,13 +53,12 @@ def wrong_columns(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     for each in ast.directives(programs, ast.Columns):
         atom = each.atom
         earlier = first.setdefault(atom.predicate, each)
-        if atom.predicate in STATEMENTS:
-            listed = ", ".join(STATEMENTS[atom.predicate])
+        if atom.predicate in ast.COLUMNS:
+            listed = ", ".join(ast.COLUMNS[atom.predicate])
             text = f"the columns of '{atom.predicate}' are always {listed}"
             yield Diagnostic("SR216", text, atom.span, "omit the directive")
         elif atom.predicate not in known:
-            close = get_close_matches(atom.predicate, known, 1)
-            hint = f"did you mean '{close[0]}'? If not, " if close else ""
+            hint = similar(atom.predicate, known)
             yield Diagnostic(
                 "SR216",
                 f"no rule uses '{atom.predicate}'",

@@ -6,11 +6,10 @@ A predicate is a constraint if its heads are marked with `!`.
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang import ast, traversal
-from streamreasoner.lang.diagnostic import Diagnostic, line_of
+from streamreasoner.lang.diagnostic import Diagnostic, line_of, similar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,8 +84,7 @@ def wrong_messages(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
         atom = message.atom
         earlier = first.setdefault(atom.predicate, message)
         if atom.predicate not in marked:
-            close = get_close_matches(atom.predicate, marked, 1)
-            hint = f"did you mean '{close[0]}'? If not, " if close else ""
+            hint = similar(atom.predicate, marked)
             yield Diagnostic(
                 "SR214",
                 f"no rule derives violations of '{atom.predicate}'",

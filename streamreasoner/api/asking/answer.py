@@ -12,6 +12,7 @@ from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.results import Rows
 from streamreasoner.api.typed import typed
 from streamreasoner.facts import decode_rows
+from streamreasoner.lang.ast import COLUMNS, TRIPLE
 from streamreasoner.query.sparql import formats
 from streamreasoner.query.sparql.answers import Solutions
 from streamreasoner.query.sparql.query_terms import UNBOUND
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     from streamreasoner.api.nodes import PythonTerm
     from streamreasoner.query.sparql.answers import Triples
-
-_TRIPLE = ("s", "p", "o")
 
 
 class Answer(Rows["tuple[PythonTerm | None, ...]"]):
@@ -38,7 +37,7 @@ class Answer(Rows["tuple[PythonTerm | None, ...]"]):
     def __init__(self, answer: Solutions | Triples, prefixes: Mapping[str, str]) -> None:
         self._answer = answer
         self._prefixes = prefixes
-        self.columns = answer.variables if isinstance(answer, Solutions) else _TRIPLE
+        self.columns = answer.variables if isinstance(answer, Solutions) else COLUMNS[TRIPLE]
 
     def __len__(self) -> int:
         return len(self._answer)

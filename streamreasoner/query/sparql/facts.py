@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyarrow as pa
 
-from streamreasoner.lang.ast import QUAD, TRIPLE
+from streamreasoner.lang.ast import COLUMNS, QUAD, TRIPLE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from streamreasoner.facts import Terms
     from streamreasoner.history.replica import Snapshot
 
-_TRIPLE_COLUMNS = ("s", "p", "o")
-_QUAD_COLUMNS = (*_TRIPLE_COLUMNS, "g")
 _BY_PREDICATE = ("p", "o", "s", "g")
 _SETTINGS = {"threads": 1, "enable_external_access": False, "preserve_insertion_order": False}
 
@@ -54,8 +52,8 @@ def facts_of_arrays(
     """The facts of rows of ids, int32 of shape (n, 3) and (n, 4), in memory."""
     connection = duckdb.connect(config=dict(_SETTINGS))
     for name, columns, rows in (
-        ("triples", _TRIPLE_COLUMNS, triples),
-        ("quads", _QUAD_COLUMNS, quads),
+        ("triples", COLUMNS[TRIPLE], triples),
+        ("quads", COLUMNS[QUAD], quads),
     ):
         table = pa.table([pa.array(column) for column in rows.T], names=list(columns))
         connection.register("given", table)
@@ -69,7 +67,7 @@ def facts_of_arrays(
 def facts_of_snapshot(snapshot: Snapshot) -> FactsOfEpoch:
     """The facts of a snapshot, as long as it is open."""
     views = []
-    for predicate, names in ((TRIPLE, _TRIPLE_COLUMNS), (QUAD, _QUAD_COLUMNS)):
+    for predicate, names in ((TRIPLE, COLUMNS[TRIPLE]), (QUAD, COLUMNS[QUAD])):
         table = snapshot.table(predicate)
         if table is None:  # the program does not have it
             views.append(f"(select {', '.join(f'0 as {name}' for name in names)} where false)")

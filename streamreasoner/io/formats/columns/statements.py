@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from streamreasoner.errors import DataError, TermError
 from streamreasoner.io.formats.reading.format import Facts
-from streamreasoner.lang.ast import QUAD, TRIPLE
+from streamreasoner.lang.ast import COLUMNS, QUAD, TRIPLE
 from streamreasoner.rdf.terms import canonical
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.rdf.dictionary import Dictionary
 
-GRAPH = "g"
-REQUIRED = ("s", "p", "o")
+REQUIRED = COLUMNS[TRIPLE]
+GRAPH = COLUMNS[QUAD][-1]
 _ROLES = {"s": "subject", "p": "predicate", "o": "object", GRAPH: "graph"}
 ROWS = 1 << 16
 """Rows in memory at a time."""
