@@ -134,7 +134,7 @@ class Step(Struct, forbid_unknown_fields=True):
 class Proof(Moment, forbid_unknown_fields=True):
     """Why a fact is present."""
 
-    present: Literal[True]
+    present: bool
     fact: Fact
     steps: list[Step]
 
@@ -159,7 +159,7 @@ class Attempt(Struct, forbid_unknown_fields=True):
 class Absence(Moment, forbid_unknown_fields=True):
     """Why a fact is absent."""
 
-    present: Literal[False]
+    present: bool
     fact: Fact
     asserted: int
     stated: Place | None
