@@ -1,7 +1,7 @@
 """Texts of programs by their names. Invariant: the end of a name tells what its text is.
 
-A name that ends in `.ttl` is one of shapes, one that ends in `.rq` that of a query, any other one
-of rules.
+A name that ends in `.ttl` is one of shapes, one that ends in `.rq` that of a query, one that ends
+in `.srl` that of a rule set of SPARQL-RL, any other one of rules.
 """
 
 from __future__ import annotations
@@ -23,15 +23,20 @@ SHAPES = ".ttl"
 QUERY = ".rq"
 """Suffix of files of queries."""
 
-SUFFIXES = (".dl", SHAPES, QUERY)
+RULE_SET = ".srl"
+"""Suffix of files of SPARQL-RL."""
+
+SUFFIXES = (".dl", RULE_SET, SHAPES, QUERY)
 """What names of files of a program end in."""
 
 
 def read_source(text: str, source: str) -> ParsedText:
-    """Read a text of rules, or one of shapes or a query as the rules that they stand for."""
+    """Read a text of rules, or one of another language as the rules that it stands for."""
     if source.endswith(SHAPES):
         (reading,) = read_shapes({source: text})
         return reading
+    if source.endswith(RULE_SET):
+        return read_rule_set(text, source)
     return read_query(text, source) if source.endswith(QUERY) else read(text, source)
 
 
@@ -48,6 +53,13 @@ def read_query(text: str, source: str, name: str | None = None) -> ParsedText:
     from streamreasoner.sparql.compile import compile_query  # noqa: PLC0415
 
     return compile_query(text, source, name_of_query(source) if name is None else name)
+
+
+def read_rule_set(text: str, source: str) -> ParsedText:
+    """Read a rule set of SPARQL-RL as rules."""
+    from streamreasoner.srl.compile import compile_rule_set  # noqa: PLC0415
+
+    return compile_rule_set(text, source)
 
 
 def is_query(source: str) -> bool:

@@ -1,4 +1,4 @@
-"""One file per mistake: what is printed about `<mistake>.dl` is `<mistake>.stderr`.
+"""One file per mistake: what is printed about `<mistake>.dl` or `.srl` is `<mistake>.stderr`.
 
 To add one, write the rules, run `python tests/diagnostics/test_golden.py` and read what it wrote.
 What the rules import is in the folder `imported`.
@@ -15,7 +15,9 @@ from streamreasoner.errors import ProgramError
 from streamreasoner.lang.diagnostic import CATALOGUE, render
 from streamreasoner.program import load_program
 
-FILES = sorted(Path(__file__).parent.glob("*.dl"))
+FILES = sorted(
+    path for suffix in (".dl", ".srl") for path in Path(__file__).parent.glob(f"*{suffix}")
+)
 
 
 def printed(path):

@@ -21,6 +21,7 @@ from sessions_of_documents import blocks_of, commands_of
 
 from streamreasoner import config
 from streamreasoner.cli import app
+from streamreasoner.program.checked import check_source
 from streamreasoner.program.load import load_program
 from streamreasoner.sparql.parse import parse_query
 
@@ -59,7 +60,20 @@ def cases(*languages):
 
 
 KINDS = {
-    *("dl", "prolog", "python", "py", "json", "toml", "turtle", "sparql", "sql", "sh", "console"),
+    *(
+        "dl",
+        "prolog",
+        "python",
+        "py",
+        "json",
+        "toml",
+        "turtle",
+        "sparql",
+        "sparql-rl",
+        "sql",
+        "sh",
+        "console",
+    ),
     *OUTPUT,
 }
 
@@ -133,6 +147,12 @@ def test_turtle_is_turtle(block):
 def test_sparql_is_sparql(block):
     """A block of SPARQL is a query."""
     parse_query(block.text)
+
+
+@cases("sparql-rl")
+def test_rule_sets_are_sparql_rl(block):
+    """A block of SPARQL-RL is a rule set without mistakes."""
+    check_source(block.text, "block.srl")
 
 
 def lines_of_commands(block):

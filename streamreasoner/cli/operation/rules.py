@@ -43,7 +43,7 @@ def rules() -> None:
 
 @app.command(cls=Command)
 def add(
-    file: Annotated[Path, typer.Argument(help="A file of rules (.dl), or a query (.rq).")],
+    file: Annotated[Path, typer.Argument(help="A file of rules (.dl, .srl), or a query (.rq).")],
     config: ConfigFile = CONFIG_FILE,
     *,
     name: _Name = None,
@@ -57,7 +57,7 @@ def add(
     from streamreasoner.program.load import read_rules
     from streamreasoner.program.sources import QUERY
 
-    text = read_rules(file)
+    text = _as_rules(read_rules(file), file)
     if file.suffix == QUERY or name is not None:
         _send_query(load(config), Operation.ADD, text, file, name, timeout if wait else None)
         return
@@ -87,7 +87,7 @@ def remove(
     from streamreasoner.program.load import read_rules
     from streamreasoner.program.sources import QUERY
 
-    text = read_rules(file)
+    text = _as_rules(read_rules(file), file)
     if file.suffix == QUERY or name is not None:
         _send_query(load(config), Operation.REMOVE, text, file, name, timeout if wait else None)
         return
@@ -132,6 +132,17 @@ def show(config: ConfigFile = CONFIG_FILE) -> None:
     since = f"in effect from epoch {epoch} on" if epoch >= 0 else "in effect from the beginning"
     print(f"% {since}; hash {program.hash}")
     print(program.text, end="")
+
+
+def _as_rules(text: str, file: Path) -> str:
+    """A rule set of SPARQL-RL as the rules that it stands for; any other text as it is."""
+    from streamreasoner.program.checked import check_source
+    from streamreasoner.program.sources import RULE_SET
+    from streamreasoner.program.text import canonical_text
+
+    if file.suffix != RULE_SET:
+        return text
+    return canonical_text(check_source(text, file.name).programs)
 
 
 def _send_query(  # noqa: PLR0917 - what _send takes, and the name

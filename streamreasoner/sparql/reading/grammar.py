@@ -14,16 +14,14 @@ from lark import Lark, Token, Tree, UnexpectedInput
 from lark.exceptions import UnexpectedToken
 from lark.lexer import PatternStr
 
-from streamreasoner.sparql.algebra import Query
 from streamreasoner.sparql.reading import mistakes
-from streamreasoner.sparql.update import Update
 from streamreasoner.system.garbage import without_collections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from streamreasoner.sparql.reading.groups import GroupReader
     from streamreasoner.sparql.reading.source import Source
-    from streamreasoner.sparql.reading.updates import Reader
 
 NESTING = 100
 """How deep groups, expressions and paths nest: each OPTIONAL, operand of a sum and call counts."""
@@ -81,7 +79,7 @@ def _grammar() -> Lark:
         _text(),
         parser="lalr",
         lexer="contextual",
-        start="unit",
+        start=["unit", "rule_set"],
         keep_all_tokens=True,
         maybe_placeholders=False,
     )
@@ -104,14 +102,19 @@ def _meaningful() -> frozenset[str]:
 
 
 @without_collections
-def read(source: Source, reader: Reader) -> Any:
+def read(source: Source, reader: GroupReader, start: str = "unit") -> Any:
     """The value that a reader makes of a text, children first.
+
+    Args:
+        source: The text.
+        reader: Has a method for each rule of the grammar that the text may have.
+        start: The rule of the whole text.
 
     Raises:
         ProgramError: The text has no tree, or the reader refuses it.
     """
     try:
-        tree = _grammar().parse(source.plain)
+        tree = _grammar().parse(source.plain, start=start)
     except UnexpectedInput as error:
         _refuse(error, source)
     meaningful = _meaningful()
@@ -136,7 +139,6 @@ def read(source: Source, reader: Reader) -> Any:
                 )
             value = getattr(reader, node.rule)((max(node.start, 0), node.end), node.values)
             if not stack:
-                assert isinstance(value, Query | Update)  # noqa: S101 - the value of the root
                 return value
             stack[-1].add(node, value)
 
@@ -175,5 +177,5 @@ def _refuse(error: UnexpectedInput, source: Source) -> NoReturn:
             start = end = len(source.plain.rstrip())
     names = error.interactive_parser.accepts()  # type: ignore[no-untyped-call]
     expected = frozenset(_fixed().get(name, name) for name in names)
-    mistake = mistakes.describe(source.plain, start, end, expected)
+    mistake = mistakes.describe(source.plain, start, end, expected, source.language)
     raise source.refusal(mistake.message, mistake.place, mistake.hint) from None

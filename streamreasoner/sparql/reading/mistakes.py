@@ -119,7 +119,9 @@ class Mistake:
     hint: str | None = None
 
 
-def describe(text: str, start: int, end: int, expected: AbstractSet[str]) -> Mistake:
+def describe(
+    text: str, start: int, end: int, expected: AbstractSet[str], language: str = "SPARQL"
+) -> Mistake:
     """The mistake at an offset.
 
     Args:
@@ -127,6 +129,7 @@ def describe(text: str, start: int, end: int, expected: AbstractSet[str]) -> Mis
         start: Where it cannot be read on.
         end: Where the token at the offset ends; the same if there is none.
         expected: What could stand there: names of tokens, or their text.
+        language: What the text is to be.
     """
     rest = text[start:]
     wanted = _listed(expected)
@@ -142,7 +145,7 @@ def describe(text: str, start: int, end: int, expected: AbstractSet[str]) -> Mis
     end = max(end, word.end() if word else start + 1)
     found = text[start:end]
     shown = found if len(found) <= _SHOWN else f"{found[:_SHOWN]}…"
-    message = f"this is not SPARQL from `{shown}` on: {wanted}"
+    message = f"this is not {language} from `{shown}` on: {wanted}"
     return Mistake(message, (start, end), _hint(text, start, expected))
 
 

@@ -43,14 +43,18 @@ class Source:
 
     Attributes:
         plain: The text as the grammar reads it.
+        language: What the text is to be.
 
     Args:
         text: The text as it was given.
         name: Its name in diagnostics.
+        language: What the text is to be.
+        code: The code of diagnostics of the text.
     """
 
-    def __init__(self, text: str, name: str) -> None:
-        self._text, self._name = text, name
+    def __init__(self, text: str, name: str, language: str = "SPARQL", code: str = "SR260") -> None:
+        self._text, self._name, self._code = text, name, code
+        self.language = language
         self._places = Places(name, text)
         # Where the plain text goes on after an escape, and where the given one does.
         self._after: list[int] = [0]
@@ -66,7 +70,7 @@ class Source:
     ) -> ProgramError:
         """The error that refuses the text."""
         span = self.span(*place) if isinstance(place, tuple) else place
-        return refuse([Diagnostic("SR260", message, span, hint)], {self._name: self._text})
+        return refuse([Diagnostic(self._code, message, span, hint)], {self._name: self._text})
 
     def _offset(self, plain: int) -> int:
         index = bisect_right(self._after, plain) - 1

@@ -1,0 +1,193 @@
+"""Rules of a rule set as rules. Invariant: a match of a body is a solution, one for one.
+
+The order of elements matters for what is well-formed alone: an assignment that has an error drops
+the solution, wherever it stands, and so does a condition. NOT is about the variables before it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NoReturn, assert_never
+
+from streamreasoner.lang.ast import (
+    NOWHERE,
+    TRIPLE,
+    Atom,
+    Call,
+    Comparison,
+    Constant,
+    Negation,
+    Variable,
+    Wildcard,
+)
+from streamreasoner.sparql.rule_set import Absence, Assignment, Filter, Triple
+from streamreasoner.sparql.rules.bodies import Body
+from streamreasoner.sparql.rules.conditions import Conditions
+from streamreasoner.sparql.rules.rulebook import atom
+from streamreasoner.srl.well_formed import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from streamreasoner.lang.ast import Expression as Value
+    from streamreasoner.lang.ast import Literal
+    from streamreasoner.sparql.rule_set import Element
+    from streamreasoner.sparql.rule_set import Rule as SourceRule
+    from streamreasoner.sparql.rules.rulebook import Rulebook
+
+
+class Bodies:
+    """Writes the rules of one rule.
+
+    Args:
+        rule: The rule, which is well-formed.
+        book: Takes its rules.
+        blank_nodes: The names of variables that stand for blank nodes.
+    """
+
+    def __init__(self, rule: SourceRule, book: Rulebook, blank_nodes: frozenset[str]) -> None:
+        self._rule, self._book, self._blank = rule, book, blank_nodes
+        self._conditions = Conditions(book, _no_exists, rule.base)
+        # Variables that SET assigns and a later pattern reads: both have to be one term.
+        self._rebound = _assigned_before_a_pattern(rule.body)
+
+    def write(self) -> None:
+        """Add the rules to the book."""
+        bodies = [Body()]
+        solution: dict[str, None] = {}
+        for element in self._rule.body:
+            bodies = [part for body in bodies for part in self._with(body, element)]
+            match element:
+                case Triple():
+                    solution.update(dict.fromkeys(each.name for each in variables(element)))
+                case Assignment(variable):
+                    solution[variable.name] = None
+                case _:
+                    pass
+        names = [self._book.variable(name) for name in solution]
+        for body in bodies:
+            for triple in self._rule.head:
+                self._template(triple, body, names)
+
+    def _template(self, triple: Triple, body: Body, solution: list[str]) -> None:
+        """A triple whose predicate is not an IRI is not derived: it is not one of RDF."""
+        subject, predicate, value = (self._node(term, solution) for term in triple.terms)
+        tests: tuple[Literal, ...] = ()
+        if isinstance(predicate, Variable) and not _is_predicate(predicate, body):
+            tests = (Call("is_iri", (predicate,), predicate.span),)
+        if isinstance(predicate, Call):
+            return
+        head = Atom(TRIPLE, (subject, predicate, value), triple.span)
+        self._book.add((head,), (*body.literals, *tests))
+
+    def _node(self, term: Constant | Variable, solution: list[str]) -> Value:
+        if isinstance(term, Variable) and term.name in self._blank:
+            known = (Variable(name, NOWHERE) for name in solution)
+            return Call("skolem", (self._book.label(term.name), *known), term.span)
+        return self._term(term)
+
+    def _term(self, term: Constant | Variable) -> Constant | Variable:
+        if isinstance(term, Constant):
+            return term
+        return Variable(self._book.variable(term.name), term.span)
+
+    def _atom(self, triple: Triple, *, of_data: bool) -> Atom:
+        terms = tuple(map(self._term, triple.terms))
+        return Atom(TRIPLE, terms, triple.span, asserted=of_data)
+
+    def _with(self, body: Body, element: Element) -> list[Body]:
+        match element:
+            case Triple():
+                found = self._atom(element, of_data=self._rule.of_data)
+                return [body.having((found,), _names(found))]
+            case Filter(condition):
+                return [body.having(way) for way in self._conditions.truth(condition, body)]
+            case Assignment(variable, expression):
+                return self._assigned(body, variable, expression)
+            case Absence():
+                return [body.having((self._absent(body, element),))]
+            case _:
+                assert_never(element)
+
+    def _assigned(self, body: Body, variable: Variable, expression: object) -> list[Body]:
+        name = self._book.variable(variable.name)
+        found = []
+        for given, value in self._conditions.values(expression, body):  # type: ignore[arg-type]
+            if variable.name not in self._rebound:
+                test: Literal = Comparison(Variable(name, variable.span), "=", value, variable.span)
+                found.append(body.having((*given, test), (name,)))
+                continue
+            other = Variable(self._book.fresh("value"), variable.span)
+            tests = (
+                Comparison(other, "=", value, variable.span),
+                Call("same_term", (Variable(name, variable.span), other), variable.span),
+            )
+            found.append(body.having((*given, *tests), (name,)))
+        return found
+
+    def _absent(self, body: Body, absence: Absence) -> Negation:
+        """That nothing matches: the pattern itself, or a predicate of what does."""
+        of_data = absence.of_data or self._rule.of_data
+        patterns = [each for each in absence.body if isinstance(each, Triple)]
+        conditions = [each for each in absence.body if isinstance(each, Filter)]
+        atoms = tuple(self._atom(each, of_data=of_data) for each in patterns)
+        inner = dict.fromkeys(name for each in atoms for name in _names(each))
+        uses = Counter(name for each in atoms for name in _all_names(each))
+        local = [name for name in inner if name not in body.bound]
+        if len(atoms) == 1 and not conditions and all(uses[name] == 1 for name in local):
+            (only,) = atoms
+            arguments = tuple(
+                Wildcard(each.span) if isinstance(each, Variable) and each.name in local else each
+                for each in only.arguments
+            )
+            negated = Atom(TRIPLE, arguments, only.span, asserted=of_data)
+            return Negation(negated, absence.span)
+        read = self._book.names(
+            each.name for filter_ in conditions for each in variables(filter_.condition)
+        )
+        needs_outside = any(name not in inner for name in read)
+        start = body if needs_outside else Body()
+        parts = [start.having(atoms, inner)]
+        for each in conditions:
+            parts = [
+                part.having(way)
+                for part in parts
+                for way in self._conditions.truth(each.condition, part)
+            ]
+        columns = tuple(name for name in body.bound if name in inner or name in read)
+        predicate = self._book.helper("absent", columns, parts)
+        return Negation(atom(predicate, columns), absence.span)
+
+
+def _no_exists(*_: object) -> NoReturn:
+    raise AssertionError("conditions of rules have no EXISTS")
+
+
+def _names(node: Atom) -> list[str]:
+    return [*dict.fromkeys(_all_names(node))]
+
+
+def _all_names(node: Atom) -> list[str]:
+    return [each.name for each in node.arguments if isinstance(each, Variable)]
+
+
+def _is_predicate(variable: Variable, body: Body) -> bool:
+    """Whether the body has a variable as a predicate, so that it is an IRI."""
+    return any(
+        isinstance(each, Atom) and each.predicate == TRIPLE and each.arguments[1] == variable
+        for each in body.literals
+    )
+
+
+def _assigned_before_a_pattern(elements: Iterable[Element]) -> set[str]:
+    assigned: set[str] = set()
+    found: set[str] = set()
+    for element in elements:
+        match element:
+            case Assignment(variable):
+                assigned.add(variable.name)
+            case Triple():
+                found.update(each.name for each in variables(element) if each.name in assigned)
+            case _:
+                pass
+    return found

@@ -1,0 +1,149 @@
+"""A rule set to a program of rules. Invariant: the triples it derives are the inference graph.
+
+Triples of DATA are derived from nothing, so that they are not of the base graph. What the rules of
+one rule need beyond triples has names by its content: equal rules of two documents are one rule.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import PurePath
+from typing import TYPE_CHECKING, cast
+
+from streamreasoner.errors import ProgramError
+from streamreasoner.lang.ast import (
+    NOWHERE,
+    TRIPLE,
+    Atom,
+    Constant,
+    Hidden,
+    PredicateIndicator,
+    Prefix,
+    Program,
+    Span,
+    Variable,
+)
+from streamreasoner.lang.ast import Rule as PlainRule
+from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.parser import ParsedText
+from streamreasoner.lang.places import Places, placed
+from streamreasoner.lang.printer import PREFIX_NAME
+from streamreasoner.sparql.reading import grammar
+from streamreasoner.sparql.reading.rule_sets import RuleSetReader
+from streamreasoner.sparql.reading.source import Source
+from streamreasoner.sparql.rule_set import Assignment, Triple
+from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError
+from streamreasoner.srl.bodies import Bodies
+from streamreasoner.srl.dependencies import dependencies
+from streamreasoner.srl.strata import not_stratified
+from streamreasoner.srl.well_formed import ill_formed, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamreasoner.lang.ast import Directive
+    from streamreasoner.sparql.rule_set import Rule, RuleSet
+
+_DATA = "srl_data"
+_DIGITS = 12
+
+
+def compile_rule_set(text: str, source: str) -> ParsedText:
+    """Read a rule set of SPARQL 1.2 RL as rules.
+
+    Args:
+        text: The rule set.
+        source: Name of the text in diagnostics, such as the path of its file.
+    """
+    try:
+        rule_set = read_rule_set(text, source)
+    except ProgramError as error:
+        return _refused(text, source, cast("tuple[Diagnostic, ...]", error.diagnostics))
+    graph = dependencies(rule_set)
+    if problems := tuple(ill_formed(rule_set)) or tuple(not_stratified(rule_set, graph)):
+        return _refused(text, source, problems)
+    beginning = Places(source, text).span(0, 1)
+    try:
+        rules = [*_data(rule_set, source), *_rules(rule_set)]
+    except UnsupportedError as error:
+        span = beginning if error.span == NOWHERE else error.span
+        return _refused(text, source, (Diagnostic("SR272", str(error), span, error.hint),))
+    directives: list[Directive] = [*rule_set.imports]
+    directives += (
+        Prefix(name, iri, beginning)
+        for name, iri in rule_set.prefixes
+        if PREFIX_NAME.fullmatch(name)
+    )
+    helpers = {
+        atom.predicate: PredicateIndicator(atom.predicate, atom.arity, beginning)
+        for rule in rules
+        for atom in (*rule.heads, *rule.body)
+        if isinstance(atom, Atom) and atom.predicate != TRIPLE
+    }
+    if helpers:
+        directives.append(Hidden(tuple(helpers.values()), beginning))
+    program = Program(source, text, tuple(directives), tuple(rules))
+    return ParsedText(program, (), complete=True)
+
+
+def read_rule_set(text: str, source: str) -> RuleSet:
+    """Read a rule set, well-formed or not.
+
+    Raises:
+        ProgramError: It is not SPARQL-RL; with its place.
+    """
+    given = Source(text, source, "SPARQL-RL", "SR270")
+    found: RuleSet = grammar.read(given, RuleSetReader(given, ""), "rule_set")
+    return found
+
+
+def _refused(text: str, source: str, problems: tuple[Diagnostic, ...]) -> ParsedText:
+    return ParsedText(Program(source, text, (), ()), problems, complete=False)
+
+
+def _digest(*parts: object) -> str:
+    return sha256("\0".join(map(repr, parts)).encode()).hexdigest()[:_DIGITS]
+
+
+def _data(rule_set: RuleSet, source: str) -> Iterator[PlainRule]:
+    """The triples of DATA, whose blank nodes are those of the document."""
+    digest = _digest(PurePath(source).stem, rule_set.data)
+    unit = Atom(f"{_DATA}__unit", (), NOWHERE)
+    if rule_set.data:
+        yield PlainRule((unit,), (), rule_set.data[0].span)
+    for triple in dict.fromkeys(rule_set.data):
+        terms = tuple(
+            Constant(f"_:srl{digest}.{term.name.rpartition('.')[2]}", term.span)
+            if isinstance(term, Variable)
+            else term
+            for term in triple.terms
+        )
+        yield PlainRule((Atom(TRIPLE, terms, triple.span),), (unit,), triple.span)
+
+
+def _variables(rule: Rule) -> list[str]:
+    """The variables that a rule names outside of expressions, in alphabetical order."""
+    parts: list[Triple | Variable] = [
+        *rule.head,
+        *(each for each in rule.body if isinstance(each, Triple)),
+        *(each.variable for each in rule.body if isinstance(each, Assignment)),
+    ]
+    return sorted({variable.name for part in parts for variable in variables(part)})
+
+
+def _rules(rule_set: RuleSet) -> Iterator[PlainRule]:
+    seen: Counter[str] = Counter()
+    for rule in rule_set.rules:
+        # Two equal rules of a document make different nodes.
+        text = _digest(rule)
+        seen[text] += 1
+        book = Rulebook(f"srl_{_digest(text, seen[text])}", _variables(rule))
+        Bodies(rule, book, rule_set.blank_nodes).write()
+
+        def place(span: Span, whole: Span = rule.span) -> Span:
+            return whole if span == NOWHERE else span
+
+        for each in book.rules:
+            yield replace(placed(each, place), span=rule.span, name=rule.name)

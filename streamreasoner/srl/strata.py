@@ -1,0 +1,86 @@
+"""Stratification (SPARQL 1.2 RL, Stratification Condition).
+
+Invariant: no cycle of an accepted rule set has a closed dependency.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from streamreasoner.lang.ast import Constant
+from streamreasoner.lang.diagnostic import Diagnostic, line_of
+from streamreasoner.lang.printer import print_expression
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from streamreasoner.lang.ast import Span
+    from streamreasoner.sparql.rule_set import RuleSet, Triple
+    from streamreasoner.srl.dependencies import Dependency
+
+_BREAK = "break the cycle, or match the base graph alone: `NOT DATA { … }` or `WHERE DATA { … }`"
+
+
+def not_stratified(
+    rule_set: RuleSet, graph: Sequence[Sequence[Dependency]]
+) -> Iterator[Diagnostic]:
+    """Report each closed dependency that is part of a cycle, with the cycle."""
+    reported: set[tuple[int, Span]] = set()
+    prefixes = dict(rule_set.prefixes)
+    for edge in (edge for edges in graph for edge in edges):
+        if not edge.closed or (edge.rule, edge.pattern.span) in reported:
+            continue
+        path = path_between(graph, edge.on, edge.rule)
+        if path is None:
+            continue
+        reported.add((edge.rule, edge.pattern.span))
+        here = edge.pattern.span
+        why = (
+            "it is in NOT"
+            if edge.negated
+            else "its rule runs once, as it assigns a variable or makes terms"
+        )
+        steps = "; ".join(
+            f"the rule of {line_of(rule_set.rules[each.rule].span, here)} needs "
+            f"{'NOT ' if each.negated else ''}{shown(each.pattern, prefixes)}"
+            for each in (edge, *path)
+        )
+        yield Diagnostic(
+            "SR304",
+            "this pattern is a closed dependency in a cycle of the dependency graph, so the rule "
+            f"set does not satisfy the stratification condition: {why}",
+            here,
+            f"{_BREAK}: {steps}",
+        )
+
+
+def path_between(
+    graph: Sequence[Sequence[Dependency]], start: int, goal: int
+) -> list[Dependency] | None:
+    """A shortest path of dependencies from one rule to another; None if there is none."""
+    reached: dict[int, Dependency | None] = {start: None}
+    queue = deque([start])
+    while queue and goal not in reached:
+        for edge in graph[queue.popleft()]:
+            if edge.on not in reached:
+                reached[edge.on] = edge
+                queue.append(edge.on)
+    if goal not in reached:
+        return None
+    path = []
+    while (last := reached[goal]) is not None:
+        path.append(last)
+        goal = last.rule
+    return path[::-1]
+
+
+def shown(triple: Triple, prefixes: Mapping[str, str]) -> str:
+    """A triple pattern as the text has it."""
+    return " ".join(
+        print_expression(term, prefixes)
+        if isinstance(term, Constant)
+        # Only blank nodes and the nodes of paths have a dot.
+        else ("[]" if "." in term.name else f"?{term.name}")
+        for term in triple.terms
+    )

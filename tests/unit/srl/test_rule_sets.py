@@ -1,0 +1,253 @@
+"""Rule sets of SPARQL-RL: what they derive, from scratch and after insertions and deletions."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from rdflib import BNode, Graph, Literal
+from rdflib.term import Node
+
+from streamreasoner import Reasoner, Update
+from streamreasoner.errors import ProgramError
+from streamreasoner.program.checked import check_source, check_text
+from streamreasoner.program.text import canonical_text
+
+EX = "http://example.org/"
+PREFIXES = f"PREFIX : <{EX}>\nPREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
+
+CASES = {
+    "recursion": (
+        "RULE { ?x :r ?y } WHERE { ?x :e ?y } RULE { ?x :r ?z } WHERE { ?x :r ?y . ?y :e ?z }",
+        ":a :e :b . :b :e :c .",
+        ":a :r :b, :c . :b :r :c .",
+    ),
+    "recursion through a path": (
+        "RULE { ?x :e ?z } WHERE { ?x :e/^:f ?z }",
+        ":a :e :b . :c :f :b .",
+        ":a :e :c .",
+    ),
+    "data are derived, and rules read them": (
+        "DATA { :a :e :b } RULE { ?y :f ?x } WHERE { ?x :e ?y }",
+        "",
+        ":a :e :b . :b :f :a .",
+    ),
+    "what the data has is not inferred": ("DATA { :a :e :b }", ":a :e :b .", ""),
+    "WHERE DATA reads what is asserted alone": (
+        "DATA { :a :e :b } RULE { ?x :seen true } WHERE DATA { ?x :e ?y NOT { ?x :f ?y } }",
+        ":c :e :d .",
+        ":a :e :b . :c :seen true .",
+    ),
+    "NOT DATA may negate what the rule derives": (
+        "RULE { ?x :km ?k } WHERE { ?x :miles ?m NOT DATA { ?x :km ?y } SET(?k := ?m * 2) }",
+        ":a :miles 1 . :b :miles 2 ; :km 3 .",
+        ":a :km 2 .",
+    ),
+    "NOT of a conjunction with a local variable and a filter": (
+        "RULE { ?x :alone true } WHERE { ?x :e ?y NOT { ?x :k ?z . ?z :age ?n FILTER(?n > 5) } }",
+        ":a :e 1 ; :k :p . :p :age 7 . :b :e 1 ; :k :q . :q :age 3 .",
+        ":b :alone true .",
+    ),
+    "NOT whose filter reads a variable of outside": (
+        "RULE { ?x :best ?n } WHERE { ?x :n ?n NOT { ?y :n ?m FILTER(?m > ?n) } }",
+        ":a :n 1 . :b :n 3 . :c :n 2 .",
+        ":b :best 3 .",
+    ),
+    "NOT is about the variables before it": (
+        "RULE { :x :found ?s } WHERE { NOT { ?s :q ?y } ?s :p ?o }",
+        ":a :p 1 .",
+        ":x :found :a .",
+    ),
+    "an empty NOT never holds": ("RULE { :x :found :y } WHERE { NOT { } }", "", ""),
+    "an error of SET drops the solution": (
+        "RULE { ?x :half ?h } WHERE { ?x :n ?n SET(?h := 1 / ?n) }",
+        ":a :n 2 . :b :n 0 . :c :n 'x' .",
+        ":a :half 0.5 .",
+    ),
+    "an error of FILTER does not keep it": (
+        "RULE { ?x :ok true } WHERE { ?x :n ?n FILTER(1 / ?n) }",
+        ":a :n 2 . :b :n 0 .",
+        ":a :ok true .",
+    ),
+    "patterns join terms, also those that SET assigns": (
+        "RULE { ?x :same true } WHERE { ?x :n ?n SET(?m := ?n + 0) ?x :o ?m }",
+        ":a :n 1 ; :o 1 . :b :n 1 ; :o 1.0 .",
+        ":a :same true .",
+    ),
+    "filters compare values": (
+        "RULE { ?x :same true } WHERE { ?x :n ?n ; :o ?m FILTER(?n = ?m) }",
+        ":a :n 1 ; :o 1.0 . :b :n 1 ; :o 2 .",
+        ":a :same true .",
+    ),
+    "unequal terms of unknown datatypes are an error": (
+        "RULE { ?x :differ true } WHERE { ?x :n ?n ; :o ?m FILTER(?n != ?m) }",
+        ":a :n 1 ; :o 2 . :b :n 'x'^^:t ; :o 'y'^^:t .",
+        ":a :differ true .",
+    ),
+    "blank nodes of a body are variables": (
+        "RULE { ?s :q ?o } WHERE { ?s :p _:b . _:b :p ?o NOT { ?o :p _:b } }",
+        ":a :p :b . :b :p :c . :c :p :d . :d :p :c .",
+        ":a :q :c .",
+    ),
+    "heads make a node for each solution": (
+        "RULE { ?x :has [ :of ?x ] } WHERE { ?x :p ?y }",
+        ":a :p 1, 2 .",
+        ":a :has [ :of :a ], [ :of :a ] .",
+    ),
+    "equal rules make nodes of their own": (
+        "RULE { _:n :of ?x } WHERE { ?x :p 1 } RULE { _:n :of ?x } WHERE { ?x :p 1 }",
+        ":a :p 1 .",
+        "[] :of :a . [] :of :a .",
+    ),
+    "heads and bodies have collections": (
+        "RULE { ?x :list (1 ?x) } WHERE DATA { ?x :of ( 2 ) }",
+        ":a :of ( 2 ) .",
+        ":a :list (1 :a) .",
+    ),
+    "a triple whose predicate is not an IRI is not derived": (
+        "RULE { :x ?o :y . :x :kept ?o } WHERE { :a :p ?o }",
+        ":a :p :q, 1 .",
+        ":x :q :y ; :kept :q, 1 .",
+    ),
+}
+
+
+def graph_of(turtle):
+    """A graph of rdflib."""
+    graph = Graph()
+    graph.parse(data=f"@prefix : <{EX}> . {turtle}", format="turtle")
+    return graph
+
+
+def inferred(reasoner, base):
+    """What is present and not asserted, as a graph."""
+    graph = Graph()
+    for triple in reasoner.facts("triple"):
+        if triple not in base:
+            nodes = (each if isinstance(each, Node) else Literal(each) for each in triple)
+            graph.add(tuple(nodes))
+    return graph
+
+
+def reasoner_of(rules):
+    """A reasoner for a rule set."""
+    return Reasoner(check_source(PREFIXES + rules, "rules.srl"))
+
+
+def rdf(graph):
+    """Triples as rdflib has them in facts."""
+    return [tuple(triple) for triple in graph]
+
+
+@pytest.mark.parametrize(("rules", "data", "expected"), CASES.values(), ids=CASES)
+def test_the_inference_graph_is_that_of_the_specification(rules, data, expected):
+    """It has the triples of DATA and those that rules derive, without those of the base graph."""
+    reasoner, base = reasoner_of(rules), rdf(graph_of(data))
+    reasoner.apply([Update("triple", triple) for triple in base])
+
+    found = inferred(reasoner, set(reasoner_facts(base)))
+    assert found.isomorphic(graph_of(expected)), found.serialize(format="nt")
+
+
+def reasoner_facts(triples):
+    """The triples as a reasoner without rules has them."""
+    plain = Reasoner(check_text(""))
+    plain.apply([Update("triple", triple) for triple in triples])
+    return [*plain.facts("triple")]
+
+
+@pytest.mark.parametrize(("rules", "data"), [case[:2] for case in CASES.values()], ids=CASES)
+def test_one_triple_at_a_time_is_evaluation_from_scratch(rules, data):
+    """After each insertion and each deletion, all facts are those of a new reasoner."""
+    reasoner, base = reasoner_of(rules), rdf(graph_of(data))
+    order = random.Random(data)
+    order.shuffle(base)
+    steps = [(triple, 1) for triple in base]
+    order.shuffle(base)
+    steps += [(triple, -1) for triple in base]
+    present = []
+    for triple, multiplicity in steps:
+        reasoner.apply([Update("triple", triple, multiplicity)])
+        present = [*present, triple] if multiplicity > 0 else [t for t in present if t != triple]
+        fresh = reasoner_of(rules)
+        fresh.apply([Update("triple", each) for each in present])
+        assert set(reasoner.facts("triple")) == set(fresh.facts("triple"))
+
+
+def test_new_nodes_come_back_as_they_were():
+    """A node that is derived again, or by the rule among others, is the same one."""
+    rule = "RULE { ?x :has [] } WHERE { ?x :p ?y }"
+    fact = Update("triple", rdf(graph_of(":a :p 1 ."))[0])
+    one, other = reasoner_of(rule), reasoner_of(f"RULE {{ :x :y :z }} WHERE {{ }} {rule}")
+    one.apply([fact])
+    first = nodes(one)
+    one.apply([Update("triple", fact.args, -1)])
+    assert nodes(one) == set()
+    one.apply([fact])
+    other.apply([fact])
+
+    assert nodes(one) == first == nodes(other) != set()
+
+
+def nodes(reasoner):
+    """The blank nodes that are objects."""
+    return {triple[2] for triple in reasoner.facts("triple") if isinstance(triple[2], BNode)}
+
+
+def test_a_rule_set_as_text_of_rules_is_the_same_program():
+    """What `rules add` sends has the hash of the rule set."""
+    for rules, _, _ in CASES.values():
+        checked = check_source(PREFIXES + rules, "rules.srl")
+        assert check_text(canonical_text(checked.programs)).hash == checked.hash
+
+
+def test_imports_are_paths_or_rulesets(tmp_path):
+    """A document is read once, however it is imported; a ruleset is named by its name."""
+    other = tmp_path / "other.srl"
+    other.write_text(f"{PREFIXES}IMPORTS <main.srl> RULE :o {{ ?x :b ?y }} WHERE {{ ?x :a ?y }}")
+    main = tmp_path / "main.srl"
+    iri = other.as_uri()
+    main.write_text(f"IMPORTS <other.srl> IMPORTS <{iri}> IMPORTS <rho-df>")
+    checked = check_source(main.read_text(), str(main))
+
+    assert len(checked.programs) == 3
+    assert [rule.name for rule in checked.rules if rule.name == f"{EX}o"] == [f"{EX}o"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("IMPORTS <http://example.org/rules>", "SR270"),
+        ("IMPORTS <missing.srl>", "SR222"),
+        ('VERSION "1.1"', "SR270"),
+        ("DATA { :a :b ?c }", "SR270"),
+        ("RULE { :a :b/:c :d } WHERE { }", "SR270"),
+        ("RULE { } WHERE { ?x :b* ?y }", "SR270"),
+        ("RULE { } WHERE { ?x :b ?y FILTER EXISTS { ?x :c ?y } }", "SR270"),
+        ("RULE { } WHERE { ?x :b ?y FILTER(bound(?x)) }", "SR270"),
+        ("RULE { } WHERE { ?x :b ?y FILTER(count(?x) > 1) }", "SR270"),
+        ("RULE { } WHERE { NOT { NOT { ?x :b ?y } } }", "SR270"),
+        ("RULE { :x :y ?z } WHERE { NOT { ?x :b ?z } }", "SR271"),
+        ("RULE { ?x ?x :b } WHERE { ?x :b ?y NOT { :a :a :b } }", "SR304"),
+    ],
+)
+def test_what_is_refused_has_a_code(text, code):
+    """What is not in the grammar, not well-formed, not stratified or not in a file is refused."""
+    with pytest.raises(ProgramError) as caught:
+        check_source(PREFIXES + text, "rules.srl")
+    assert {item.code for item in caught.value.diagnostics} == {code}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        'VERSION "1.2" PREFIX x: <http://example.org/x> BASE <http://example.org/>',
+        "rule :r { } where data { } data { } prefix y: <http://example.org/y>",
+        "DATA { 1 :p (:a [ :b () ]) , [] ; a :C }",
+        "RULE { ?x :y $z } WHERE { $x :y/(^:w/a) ?z . FILTER(isIRI(?x)) . ?z :v 1 . }",
+    ],
+)
+def test_what_the_specification_accepts(text):
+    """Prologues stand anywhere, and keywords have any case."""
+    check_source(PREFIXES + text, "rules.srl")
