@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from streamreasoner.lang import parser
-from streamreasoner.lang.ast import Hidden, PredicateIndicator, Prefix, Program, Rule, Span
+from streamreasoner.lang.ast import ARITIES, Hidden, PredicateIndicator, Prefix, Program, Rule, Span
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places, placed
@@ -14,6 +14,7 @@ from streamreasoner.lang.printer import PREFIX_NAME
 from streamreasoner.shapes.graph import TurtleError, read_graph
 from streamreasoner.shapes.reading.places import ShapePlaces
 from streamreasoner.shapes.reading.read import Reader
+from streamreasoner.shapes.rules.orders import wrong_orders
 from streamreasoner.shapes.rules.writer import RuleWriter
 from streamreasoner.sparql.rules.rulebook import without_single_uses
 
@@ -57,19 +58,20 @@ def compile_shapes(texts: Mapping[str, str]) -> CompiledShapes:
     places = ShapePlaces(texts, graph.prefixes)
     reader = Reader(graph, places)
     shapes = reader.shapes()
+    inferring = reader.rules()
     # Recursion is reported, and would not end in the search for shapes that say nothing.
     diagnostics = reader.diagnostics or _unusable(shapes)
     if diagnostics:
         return _refused(texts, diagnostics)
     prefixes = _prefixes(graph)
-    writer = RuleWriter(shapes, graph, prefixes)
+    writer = RuleWriter(shapes, inferring, graph, prefixes)
     rules, directives, problems = _parsed([*writer.statements()], texts)
-    diagnostics = [*writer.diagnostics, *problems]
+    diagnostics = [*writer.diagnostics, *problems, *wrong_orders(rules, writer.inferred)]
     helpers = {
         head.predicate: len(head.arguments)
         for rule in rules
         for head in rule.heads
-        if not head.violation
+        if not head.violation and head.predicate not in ARITIES
     }
     beginning = places.first("")
     directives += (Prefix(name, iri, beginning) for name, iri in prefixes.items())

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from streamreasoner.lang.ast import Span
+    from streamreasoner.shapes.inference import ShapeRule
     from streamreasoner.sparql.algebra import Path, Query
 
 CLASS, NODE, SUBJECTS, OBJECTS = "targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf"
@@ -79,6 +80,8 @@ class Shape:
         messages: The texts of its violations, canonical literals; without any those of components.
         severity: The IRI of its severity.
         span: Where it begins.
+        rules: What it infers of its targets.
+        selected: The queries whose answers are targets, too.
     """
 
     node: str
@@ -90,6 +93,13 @@ class Shape:
     messages: tuple[str, ...]
     severity: str
     span: Span
+    rules: tuple[ShapeRule, ...] = ()
+    selected: tuple[Query, ...] = ()
+
+    @property
+    def is_target(self) -> bool:
+        """Whether it has targets."""
+        return bool(self.targets or self.selected)
 
     @property
     def references(self) -> tuple[str, ...]:

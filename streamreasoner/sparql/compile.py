@@ -123,7 +123,7 @@ def _rules(query: Query, name: str, beginning: Span) -> tuple[list[Rule], list[D
                 arguments = [body.argument(book.variable(each.name)) for each in columns]
                 book.derive(name, arguments, body.literals)
         case "CONSTRUCT":
-            _Construct(query, name, book).write(patterns.solutions(query.select))
+            Construct(query, book).write(patterns.solutions(query.select))
         case _:
             raise UnsupportedError(
                 "DESCRIBE leaves open what its answers are",
@@ -160,16 +160,20 @@ def _all_names(query: Query) -> set[str]:
     return found
 
 
-class _Construct:
-    """Writes the triples of a template."""
+class Construct:
+    """Writes the triples of a template.
 
-    def __init__(self, query: Query, name: str, book: Rulebook) -> None:
-        self._query, self._name, self._book = query, name, book
-        self._scope = [
-            book.variable(each)
-            for each in in_scope(query.select.pattern)
-            if each not in query.blank_nodes
-        ]
+    Args:
+        query: A CONSTRUCT.
+        book: Takes the rules.
+        given: Names in rules of variables that have their values before; fresh nodes depend on
+            them, too.
+    """
+
+    def __init__(self, query: Query, book: Rulebook, given: Sequence[str] = ()) -> None:
+        self._query, self._book = query, book
+        names = (each for each in in_scope(query.select.pattern) if each not in query.blank_nodes)
+        self._scope = [*dict.fromkeys((*given, *map(book.variable, names)))]
 
     def write(self, bodies: Sequence[Body]) -> None:
         """Add a rule for each body and triple; a triple that is none is left out (section 16.2)."""

@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from streamreasoner.lang.ast import NOWHERE, Atom, Constant, Span, Variable
+from streamreasoner.lang.places import placed
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.algebra import (
@@ -24,8 +25,10 @@ from streamreasoner.sparql.algebra import (
     Service,
     TriplePattern,
     Values,
+    in_scope,
 )
-from streamreasoner.sparql.rules.bodies import Body
+from streamreasoner.sparql.compile import Construct
+from streamreasoner.sparql.rules.bodies import NOTHING_GIVEN, Body
 from streamreasoner.sparql.rules.dataset import Dataset
 from streamreasoner.sparql.rules.patterns import Patterns
 from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError, atom
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streamreasoner.lang.ast import Rule
-    from streamreasoner.sparql.algebra import Path, Query, Term
+    from streamreasoner.sparql.algebra import Path, Pattern, Query, Term
 
 _Node = TypeVar("_Node")
 
@@ -74,10 +77,78 @@ def derive_prebound(
     return book.rules
 
 
-def _check(query: Query, prebound: frozenset[str], given: frozenset[str]) -> None:
-    """Refuse what SHACL does not allow in queries with values (appendix A)."""
+def derive_triples(query: Query, name: str, given: tuple[str, str] | None) -> list[Rule]:
+    """The rules that derive the triples of a CONSTRUCT.
+
+    MINUS and VALUES are allowed where they say nothing of the variable that has its value: there
+    it makes no difference whether the value is put into them.
+
+    Args:
+        query: The query.
+        name: What the names of helpers begin with.
+        given: A predicate of rules, and the variable that its argument is the value of; None if no
+            variable has its value before.
+
+    Raises:
+        UnsupportedError: The query may not be used so, or has no rules; with its place.
+    """
+    query = _with_lasting_names(query)
+    if given is None:
+        book = Rulebook(name, sorted(_names((query.select, query.template))))
+        patterns = Patterns(book, Dataset(query, book), NOTHING_GIVEN)
+        Construct(query, book).write(patterns.solutions(query.select))
+        return book.rules
+    source, known = given
+    _check(query, frozenset({known}), frozenset({known}), apart=known)
+    book = Rulebook(name, sorted({*_names((query.select, query.template)), known}))
+    variable = book.variable(known)
+    patterns = Patterns(book, Dataset(query, book), Body((atom(source, [variable]),), (variable,)))
+    bodies = patterns.joins.with_given(patterns.solutions(query.select))
+    Construct(query, book, (variable,)).write(bodies)
+    return book.rules
+
+
+def _with_lasting_names(query: Query) -> Query:
+    """The query with names of nodes that are the same whenever a solution is there."""
+    fresh = Apply("STR", (Apply("BNODE", (), NOWHERE),), NOWHERE)
+    groups, dashes = (Constant(to_ntriples(each), NOWHERE) for each in _UUID)
+    text = Apply("REPLACE", (Apply("MD5", (fresh,), NOWHERE), groups, dashes), NOWHERE)
+    start = Constant(to_ntriples("urn:uuid:"), NOWHERE)
+    node = Apply("IRI", (Apply("CONCAT", (start, text), NOWHERE),), NOWHERE)
+    pattern = _Calls({"STRUUID": text, "UUID": node}).put(query.select.pattern)
+    return replace(query, select=replace(query.select, pattern=pattern))
+
+
+def derive_answers(query: Query, predicate: str, columns: Sequence[str]) -> list[Rule]:
+    """The rules that derive the answers of a SELECT as facts; see `derive_prebound`.
+
+    Raises:
+        UnsupportedError: The query has no rules; with its place.
+    """
+    book = Rulebook(predicate, sorted(_names(query.select)))
+    for body in Patterns(book, Dataset(query, book)).solutions(query.select):
+        arguments = [body.argument(book.variable(name)) for name in columns]
+        book.derive(predicate, arguments, body.literals)
+    return book.rules
+
+
+def _check(
+    query: Query, prebound: frozenset[str], given: frozenset[str], *, apart: str | None = None
+) -> None:
+    """Refuse what SHACL does not allow in queries with values (appendix A).
+
+    Args:
+        query: The query.
+        prebound: All variables that have values.
+        given: Those with many values.
+        apart: Allows MINUS and VALUES that do not mention this variable.
+    """
     for node in _nodes(query.select):
         match node:
+            case Minus(left, right) if apart is not None and _is_apart(left, right, apart):
+                pass
+            case Values() if apart is not None and apart not in _names(node):
+                pass
             case Minus(_, _, span):
                 raise _disallowed("MINUS", span, "write FILTER NOT EXISTS")
             case Values(_, _, span):
@@ -94,8 +165,44 @@ def _check(query: Query, prebound: frozenset[str], given: frozenset[str]) -> Non
                     raise UnsupportedError(message, span, f"add {names} after its SELECT")
 
 
+def _is_apart(left: Pattern, right: Pattern, known: str) -> bool:
+    """Whether MINUS removes the same solutions if both sides are joined with the known values."""
+    shared = set(in_scope(left)).intersection(in_scope(right))
+    return known not in _names(right) and bool(shared)
+
+
 def _disallowed(what: str, span: Span, hint: str) -> UnsupportedError:
     return UnsupportedError(f"SHACL does not allow {what} in a query", span, hint)
+
+
+_UUID = ("(.{8})(.{4})(.{4})(.{4})(.{12})", "$1-$2-$3-$4-$5")
+"""A pattern of the digits of a UUID, and how it is written."""
+
+
+class _Calls:
+    """Puts other expressions in place of calls without arguments.
+
+    Args:
+        others: What to put, by the names of functions.
+    """
+
+    def __init__(self, others: Mapping[str, Apply]) -> None:
+        self._others = others
+
+    def put(self, node: _Node) -> _Node:
+        """The same node with other expressions."""
+        match node:
+            case Apply(name, (), span) if name in self._others:
+                return cast("_Node", placed(self._others[name], lambda _: span))
+            case tuple():
+                return cast("_Node", tuple(map(self.put, node)))
+            case Span():
+                return node
+            case _ if is_dataclass(node) and not isinstance(node, type):
+                values = {each.name: self.put(getattr(node, each.name)) for each in fields(node)}
+                return cast("_Node", replace(node, **values))
+            case _:
+                return node
 
 
 class _Substitution:

@@ -16,8 +16,12 @@ from streamreasoner.lang.normal_form import aggregates_matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
 
     from streamreasoner.lang.ast import Rule
+
+    Positions: TypeAlias = tuple[int, ...]
+    _Index: TypeAlias = defaultdict[tuple[str, ...], list[int]]
 
 
 class Through(Enum):
@@ -69,27 +73,79 @@ def dependencies(rules: Sequence[Rule]) -> tuple[tuple[Dependency, ...], ...]:
     many rules.
     """
     first: dict[Atom, int] = {}
-    by_shape: dict[tuple[str, int], list[Atom]] = defaultdict(list)
+    heads = _Heads()
     equal: list[list[int]] = [[] for _ in rules]
     for index, rule in enumerate(rules):
         leader = first.setdefault(rule.head, index)
         if leader == index:
-            by_shape[rule.head.predicate, rule.head.arity].append(rule.head)
+            heads.add(rule.head, index)
         else:
             equal[leader].append(index)
     return tuple(
         (
             *(
-                Dependency(index, first[head], through, atom)
+                Dependency(index, on, through, atom)
                 for atom, through in _needs(rule)
-                for head in by_shape[atom.predicate, atom.arity]
-                if (through is not Through.SAME_HEAD or first[head] != index)
-                and unifies(atom, head)
+                for on in heads.unifying(atom)
+                if through is not Through.SAME_HEAD or on != index
             ),
             *(Dependency(index, other, Through.SAME_HEAD, rule.head) for other in equal[index]),
         )
         for index, rule in enumerate(rules)
     )
+
+
+class _Heads:
+    """Finds the rules whose heads unify with an atom, without trying all of them.
+
+    Heads with constants at the same positions are a kind; those of a kind that agree with an atom
+    are found by the constants at the positions that both have.
+    """
+
+    def __init__(self) -> None:
+        self._kinds: dict[tuple[str, int, Positions], list[tuple[tuple[str, ...], int]]] = {}
+        self._of: dict[tuple[str, int], list[Positions]] = defaultdict(list)
+        self._found: dict[tuple[str, int, Positions, Positions], _Index] = {}
+
+    def add(self, head: Atom, index: int) -> None:
+        """Add the head of a rule."""
+        constants = _constants(head)
+        shape, positions = (head.predicate, head.arity), tuple(constants)
+        if (*shape, positions) not in self._kinds:
+            self._kinds[*shape, positions] = []
+            self._of[shape].append(positions)
+        self._kinds[*shape, positions].append((tuple(constants.values()), index))
+
+    def unifying(self, atom: Atom) -> list[int]:
+        """The indexes of the rules whose heads unify with an atom, in order."""
+        constants = _constants(atom)
+        shape = atom.predicate, atom.arity
+        indexes: list[int] = []
+        for positions in self._of.get(shape, ()):
+            common = tuple(each for each in positions if each in constants)
+            index = self._index(shape, positions, common)
+            indexes += index.get(tuple(constants[each] for each in common), ())
+        return sorted(indexes)
+
+    def _index(self, shape: tuple[str, int], positions: Positions, common: Positions) -> _Index:
+        """The rules of a kind, by the constants at some of its positions."""
+        key = (*shape, positions, common)
+        if key not in self._found:
+            places = [positions.index(each) for each in common]
+            found: _Index = defaultdict(list)
+            self._found[key] = found
+            for terms, index in self._kinds[*shape, positions]:
+                found[tuple(terms[place] for place in places)].append(index)
+        return self._found[key]
+
+
+def _constants(atom: Atom) -> dict[int, str]:
+    """The constants of an atom, by their positions."""
+    return {
+        position: argument.term
+        for position, argument in enumerate(atom.arguments)
+        if isinstance(argument, Constant)
+    }
 
 
 def _needs(rule: Rule) -> Iterator[tuple[Atom, Through]]:

@@ -33,6 +33,8 @@ _TYPE, _IMPORTS = f"<{RDF_TYPE}>", f"<{OWL}imports>"
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _HINT = "declare prefixes with sh:declare, and name what declares them with sh:prefixes"
 
+_KINDS = {"construct": "a rule in SPARQL"}
+
 
 @dataclass(frozen=True, slots=True)
 class _Parameter:
@@ -72,7 +74,7 @@ class Queries:
         for source in self._graph.objects(node, iri("sparql")):
             if self._is_off(source, span):
                 continue
-            query = self._query(source, "select", span)
+            query = self.query(source, "select", span)
             if query is not None:
                 yield Component(
                     "sparql",
@@ -103,7 +105,7 @@ class Queries:
     ) -> Iterator[Component]:
         """The constraint of a component with its parameters, checked by a validator."""
         form = "ask" if self._graph.objects(validator, iri("ask")) else "select"
-        query = self._query(validator, form, span)
+        query = self.query(validator, form, span)
         if query is None:
             return
         name = local_name(component)
@@ -157,8 +159,8 @@ class Queries:
             self._report(str(error), None, span)
             return False
 
-    def _query(self, source: str, form: str, span: Span) -> Query | None:
-        """The query of a constraint or validator, None if it is reported."""
+    def query(self, source: str, form: str, span: Span) -> Query | None:
+        """The query of a constraint, validator, rule or target; None if it is reported."""
         key = source, form
         if key not in self._parsed:
             self._parsed[key] = self._read(source, form, span)
@@ -167,7 +169,8 @@ class Queries:
     def _read(self, source: str, form: str, span: Span) -> Query | None:
         texts = self._graph.objects(source, iri(form))
         if len(texts) != 1 or not is_literal(texts[0]):
-            self._report(f"a constraint in SPARQL has one sh:{form}", "write its query", span)
+            what = _KINDS.get(form, "a constraint in SPARQL")
+            self._report(f"{what} has one sh:{form}", "write its query", span)
             return None
         prefixes = dict(self._prefixes(source))
         prologue = "".join(f"PREFIX {name}: <{each}> " for name, each in prefixes.items())

@@ -13,6 +13,7 @@ from streamreasoner.rdf.terms import parse
 from streamreasoner.rdf.vocabulary import OWL, RDF_TYPE, RDFS, XSD_STRING
 from streamreasoner.shapes.graph import SH, iri
 from streamreasoner.shapes.paths import local_name, path_words, read_path
+from streamreasoner.shapes.reading.inferences import Inferences
 from streamreasoner.shapes.reading.parameters import MANY, OF_PATHS, ONCE, UnsupportedError, is_true
 from streamreasoner.shapes.reading.queries import Queries
 from streamreasoner.shapes.reading.vocabulary import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.lang.ast import Span
     from streamreasoner.shapes.graph import Graph
+    from streamreasoner.shapes.inference import ShapeRule
     from streamreasoner.shapes.reading.places import ShapePlaces
     from streamreasoner.sparql.algebra import Path
 
@@ -55,20 +57,27 @@ class Reader:
         self._left_out: dict[tuple[str, str], tuple[Span, str, int]] = {}
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
+        self._counts: dict[str, int] = {}
         self._classes = graph.classes_below(_CLASSES)
         self._queries = Queries(graph, self._report)
+        self._inferences = Inferences(graph, places, self._queries, self._free, self._report)
 
     def shapes(self) -> dict[str, Shape]:
         """The shapes by their nodes, in the order of the text."""
         nodes = list(self._nodes())
         shapes = {node: self._shape(node) for node in nodes}
         for shape in shapes.values():
-            for node in shape.references:
+            inferring = (node for rule in shape.rules for node in rule.references)
+            for node in dict.fromkeys((*shape.references, *inferring)):
                 if node not in self._graph.triples:
                     message = f"the shape {shapes[node].name} is not described, so nothing fails it"
                     self._warn(message, shape.span, "give the file that describes it, too")
         self._check_recursion(shapes)
         return shapes
+
+    def rules(self) -> tuple[ShapeRule, ...]:
+        """The rules of no shape; those of shapes are theirs."""
+        return tuple(self._inferences.of_no_shape())
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -80,7 +89,7 @@ class Reader:
             for (message, _), (span, hint, count) in self._left_out.items()
         )
 
-    def _nodes(self) -> Iterator[str]:
+    def _nodes(self) -> Iterator[str]:  # noqa: C901 - each way to name a shape
         """Whatever is said to be a shape, or is described like one."""
         types = self._graph.classes_below((iri("NodeShape"), iri("PropertyShape")))
         parameters = {iri(name) for name in DESCRIBING} | self._queries.parameters
@@ -95,10 +104,16 @@ class Reader:
             for role in (*SHAPES, *LISTS):
                 for value in predicates.get(iri(role), ()):
                     members = self._graph.members(value) if role in LISTS else [value]
+                    if role == "condition" and value in self._graph.triples:
+                        members = self._graph.members(value) or members
                     for member in members or ():
                         referenced.setdefault(member, (subject, role))
+        owners = dict(referenced)
+        for subject, predicates in self._graph.triples.items():
+            for rule in predicates.get(iri("rule"), ()):
+                owners.setdefault(rule, (subject, "rule"))
         self._parents = {
-            node: parent for node, parent in referenced.items() if not _is_below(node, referenced)
+            node: parent for node, parent in owners.items() if not _is_below(node, owners)
         }
         for subject, predicates in self._graph.triples.items():
             described = not parameters.isdisjoint(predicates)
@@ -114,9 +129,10 @@ class Reader:
         path = self._path(paths[0], place) if paths else None
         off = any(self._flag(node, "deactivated", place))
         components = [*self._components(node, place, has_path=bool(paths))]
+        name = self._name(node)
         return Shape(
             node,
-            self._name(node),
+            name,
             path,
             () if off else tuple(self._targets(node, place)),
             () if off else tuple(components),
@@ -124,6 +140,8 @@ class Reader:
             tuple(self._messages(node, place)),
             self._severity(node, place),
             place,
+            () if off else tuple(self._inferences.of_shape(node, name, place)),
+            () if off else tuple(self._inferences.selected(node, place)),
         )
 
     def _check_vocabulary(self, node: str, place: Span) -> None:
@@ -177,12 +195,16 @@ class Reader:
             words = f"{self._name(parent)}_{path_words(paths[0]) if paths and paths[0] else role}"
         else:
             words = "shape"
-        name, count = words, 1
+        self._names[node] = self._free(words)
+        return self._names[node]
+
+    def _free(self, words: str) -> str:
+        """A name that neither a shape nor a rule has."""
+        name = words
         while name in self._taken:
-            count += 1
-            name = f"{words}_{count}"
+            self._counts[words] = self._counts.get(words, 1) + 1
+            name = f"{words}_{self._counts[words]}"
         self._taken.add(name)
-        self._names[node] = name
         return name
 
     def _path(self, node: str, place: Span) -> Path | None:

@@ -15,13 +15,15 @@ from streamreasoner.shapes.shape import CLASS, NODE, OBJECTS, SUBJECTS
 TARGETS = (CLASS, NODE, SUBJECTS, OBJECTS)
 """Properties that say which nodes are checked."""
 
-SHAPES = ("node", "not", "property", "qualifiedValueShape")
+SHAPES = ("node", "not", "property", "qualifiedValueShape", "condition", "filterShape")
 """Properties whose values are shapes."""
 
 LISTS = ("and", "or", "xone")
 """Properties whose values are lists of shapes."""
 
-DESCRIBING = frozenset((*ONCE, *MANY, *TARGETS, "property", "sparql", "qualifiedValueShape"))
+DESCRIBING = frozenset(
+    (*ONCE, *MANY, *TARGETS, "property", "sparql", "qualifiedValueShape", "rule", "target")
+)
 """What makes its subject a shape."""
 
 _OTHERS = ("path", "message", "severity", "deactivated", "flags", "ignoredProperties")
@@ -50,8 +52,7 @@ UNDERSTOOD = frozenset(
 """What a shape may have, whether it says something about data or not."""
 
 ADVANCED = {
-    **dict.fromkeys(("rule", "values"), "write what it infers as rules, and give both"),
-    "target": "name the nodes with sh:targetClass, sh:targetSubjectsOf or a like property",
+    "values": "write what it infers as a sh:rule",
     "expression": "write a constraint in SPARQL: sh:sparql",
     "js": "write a constraint in SPARQL: sh:sparql",
 }

@@ -15,7 +15,7 @@ from streamreasoner.shapes.rules.bodies import Bodies, is_counted
 from streamreasoner.shapes.rules.shapes_graph import known
 from streamreasoner.shapes.rules.values import value_rules
 from streamreasoner.shapes.shape import QUALIFIED
-from streamreasoner.sparql.prebound import derive_prebound
+from streamreasoner.sparql.prebound import derive_answers, derive_prebound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -105,9 +105,9 @@ class ShapeWriter:
         name = self._name
         if self._mode.reported:
             # A node that other shapes lead to has a result for each way to it.
-            head = f"{name}__target" if self._mode.nested else f"{name}__focus"
-            yield from (_target(head, kind, term) for kind, term in self._shape.targets)
-            if self._mode.nested and self._shape.targets:
+            head = target_predicate(self._shape, nested=self._mode.nested)
+            yield from target_rules(self._shape, head)
+            if self._mode.nested and self._shape.is_target:
                 yield f"{name}__focus(?this) :- {head}(?this) ."
         if self._both:
             yield f"{name}__checked(?this) :- {name}__focus(?this) ."
@@ -234,6 +234,20 @@ class ShapeWriter:
 
 def _variables(names: Iterable[str]) -> str:
     return ", ".join(f"?{name}" for name in names)
+
+
+def target_predicate(shape: Shape, *, nested: bool) -> str:
+    """The predicate of the targets of a shape, which are its focus nodes if it is not nested."""
+    return f"{shape.name}__target" if nested else f"{shape.name}__focus"
+
+
+def target_rules(shape: Shape, head: str) -> Iterator[Statement]:
+    """The rules of the targets of a shape."""
+    yield from (_target(head, kind, term) for kind, term in shape.targets)
+    for number, query in enumerate(shape.selected, start=1):
+        selected = f"{shape.name}__selected{number}"
+        yield from derive_answers(query, selected, ("this",))
+        yield f"{head}(?this) :- {selected}(?this) ."
 
 
 def _target(head: str, kind: str, term: str) -> str:

@@ -30,7 +30,7 @@ def value_rules(name: str, checked: str, path: Path) -> list[Rule]:
     known = ways[0][0]
     for number, step in enumerate(steps, start=1):
         end = "value" if number == len(steps) else book.fresh("step")
-        if origin != "this" and _repeats(step):
+        if origin != "this" and repeats(step):
             # Where a path of any length begins is known, so that it is followed from there only.
             part = book.predicate("part")
             _derive(book, part, origin, ways)
@@ -59,14 +59,15 @@ def _steps(path: Path) -> tuple[Path, ...]:
             return (path,)
 
 
-def _repeats(path: Path) -> bool:
+def repeats(path: Path) -> bool:
+    """Whether a part of a path may be followed any number of times."""
     match path:
         case Repeat():
             return True
         case Inverse(inner):
-            return _repeats(inner)
+            return repeats(inner)
         case Sequence(parts) | Alternative(parts):
-            return any(map(_repeats, parts))
+            return any(map(repeats, parts))
         case _:
             return False
 

@@ -18,20 +18,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Rule
+from streamreasoner.lang.ast import TRIPLE, Rule
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.rdf.vocabulary import RDFS_SUB_CLASS_OF
-from streamreasoner.shapes.rules.shape_rules import Mode, ShapeWriter
+from streamreasoner.shapes.rules.inferring import Inferring, named_target, target_atom
+from streamreasoner.shapes.rules.shape_rules import (
+    Mode,
+    ShapeWriter,
+    target_predicate,
+    target_rules,
+)
 from streamreasoner.shapes.rules.shapes_graph import facts_of_shapes, reading_shapes, reads_shapes
 from streamreasoner.shapes.rules.texts import Texts
 from streamreasoner.shapes.shape import CLASS, can_fail
 from streamreasoner.sparql.rules.rulebook import UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from streamreasoner.lang.ast import Span
+    from streamreasoner.lang.ast import Atom, Span
     from streamreasoner.shapes.graph import Graph
+    from streamreasoner.shapes.inference import ShapeRule
     from streamreasoner.shapes.rules.shape_rules import Statement, Violated
     from streamreasoner.shapes.shape import Shape
 
@@ -46,28 +53,37 @@ class RuleWriter:
 
     Args:
         shapes: The shapes by their nodes.
+        rules: The rules of no shape.
         graph: What they were read from.
         prefixes: Prefix name to IRI, for texts of violations.
 
     Attributes:
         violated: The constraints whose violations are derived.
+        inferred: The rules of shapes, by the rules that derive their triples.
         diagnostics: Queries that have no rules.
     """
 
     def __init__(
-        self, shapes: Mapping[str, Shape], graph: Graph, prefixes: Mapping[str, str]
+        self,
+        shapes: Mapping[str, Shape],
+        rules: Iterable[ShapeRule],
+        graph: Graph,
+        prefixes: Mapping[str, str],
     ) -> None:
         self.violated: dict[str, Violated] = {}
+        self.inferred: dict[Rule, ShapeRule] = {}
         self.diagnostics: list[Diagnostic] = []
         self._shapes = shapes
         self._graph = graph
         self._prefixes = prefixes
         self._reported: dict[str, None] = {}
         self._tested: dict[str, None] = {}
+        self._classes: dict[str, Span] = {}
         for node, shape in shapes.items():
-            if shape.targets and can_fail(shape, shapes):
+            if shape.is_target and can_fail(shape, shapes):
                 self._visit(node, self._reported)
         self._nested = {node for each in self._reported for node in shapes[each].properties}
+        self._inferring = [*self._inferences(rules)]
 
     def statements(self) -> Iterator[tuple[Statement, Span]]:
         """The statements with their places, those of a shape after each other."""
@@ -80,6 +96,7 @@ class RuleWriter:
                     yield rule, span
                 else:
                     yield statement, span
+        yield from self._inferring
         yield from self._class_rules()
         if reading is not None:
             yield from ((rule, reading) for rule in facts_of_shapes(self._graph))
@@ -92,7 +109,10 @@ class RuleWriter:
         )
         texts = Texts(shape, self._shapes, self._prefixes)
         writer = ShapeWriter(shape, self._shapes, texts, mode, self.violated)
-        yield from ((each, shape.span) for each in writer.nodes())
+        try:
+            yield from ((each, shape.span) for each in writer.nodes())
+        except UnsupportedError as error:
+            self._refuse(error, shape.span)
         for node in shape.properties:
             child = self._shapes[node]
             if can_fail(child, self._shapes):
@@ -101,17 +121,57 @@ class RuleWriter:
             try:
                 yield from ((each, component.span) for each in writer.constraint(component))
             except UnsupportedError as error:
-                problem = Diagnostic("SR223", str(error), component.span, error.hint)
-                self.diagnostics.append(problem)
+                self._refuse(error, component.span)
+
+    def _inferences(self, rules: Iterable[ShapeRule]) -> Iterator[tuple[Statement, Span]]:
+        """The rules of the rules of shapes, and of no shape."""
+        for node, shape in self._shapes.items():
+            if not shape.rules or not shape.is_target:
+                continue
+            focus = None
+            if len(shape.targets) == 1 and not shape.selected:
+                ((kind, term),) = shape.targets
+                focus = target_atom(kind, term)
+            if focus is None:
+                head = target_predicate(shape, nested=node in self._nested)
+                if node not in self._reported:
+                    yield from ((each, shape.span) for each in target_rules(shape, head))
+                focus = named_target(head)
+            self._know(shape)
+            for rule in shape.rules:
+                yield from self._inference(rule, focus)
+        for rule in rules:
+            yield from self._inference(rule, None)
+
+    def _inference(self, rule: ShapeRule, focus: Atom | None) -> Iterator[tuple[Statement, Span]]:
+        inferring = Inferring(rule, self._shapes, focus)
+        try:
+            for each in inferring.rules():
+                if each.head.predicate == TRIPLE:
+                    self.inferred.setdefault(each, rule)
+                yield each, rule.span
+        except UnsupportedError as error:
+            self._refuse(error, rule.span)
+        for tested in inferring.tested:
+            self._visit(tested, self._tested)
+        for name in inferring.classes:
+            self._classes.setdefault(name, rule.span)
+
+    def _refuse(self, error: UnsupportedError, span: Span) -> None:
+        self.diagnostics.append(Diagnostic("SR223", str(error), span, error.hint))
+
+    def _know(self, shape: Shape) -> None:
+        """Remember the classes whose instances are targets of a shape."""
+        for kind, term in shape.targets:
+            if kind == CLASS:
+                self._classes.setdefault(term, shape.span)
 
     def _class_rules(self) -> Iterator[tuple[Statement, Span]]:
         """The instances of the classes that are named, for all shapes."""
-        classes: dict[str, Span] = {}
+        classes = self._classes
         for node in dict.fromkeys([*self._reported, *self._tested]):
             shape = self._shapes[node]
-            for kind, term in shape.targets:
-                if kind == CLASS:
-                    classes.setdefault(term, shape.span)
+            self._know(shape)
             for component in shape.components:
                 if component.name == "class":
                     classes.setdefault(component.values[0], component.span)

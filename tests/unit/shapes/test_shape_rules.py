@@ -1,0 +1,167 @@
+"""Rules of shapes derive triples, which stay exact as data changes; pySHACL is the oracle."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pyoxigraph
+import pyshacl
+import pytest
+import rdflib
+
+from streamreasoner import Reasoner, Term, Update
+from streamreasoner.errors import ProgramError
+from streamreasoner.program.checked import check_source
+
+PREFIXES = """
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix ex: <http://example.org/> .
+ex: sh:declare [ sh:prefix "ex" ; sh:namespace "http://example.org/" ] .
+"""
+DATA = """
+@prefix ex: <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:Square rdfs:subClassOf ex:Rectangle .
+ex:r a ex:Rectangle ; ex:width 3 ; ex:height 4 .
+ex:s a ex:Square ; ex:width 2 ; ex:height 2 ; ex:tag ex:small, ex:red .
+ex:t a ex:Rectangle ; ex:width 3, 5 .
+ex:a ex:part ex:b . ex:b ex:part ex:c . ex:c ex:tag ex:red . ex:a ex:also ex:b, ex:c .
+"""
+TRIPLE = "a sh:TripleRule ; sh:subject sh:this ; sh:predicate ex:derived"
+SHAPES = {
+    "constants": f"""ex:Rectangle a sh:NodeShape, rdfs:Class ;
+        sh:rule [ {TRIPLE} ; sh:object ex:yes ] .""",
+    "a condition about all values": f"""ex:S a sh:NodeShape ; sh:targetClass ex:Rectangle ;
+        sh:rule [ {TRIPLE} ; sh:object ex:yes ;
+            sh:condition [ a sh:NodeShape ;
+                sh:property [ sh:path ex:width ; sh:maxCount 1 ] ] ] .""",
+    "conditions that values are there": f"""
+        ex:S a sh:NodeShape ; sh:targetClass ex:Rectangle ; sh:rule [ {TRIPLE} ; sh:object ex:yes ;
+            sh:condition [ a sh:NodeShape ; sh:property [
+                sh:path ex:tag ; sh:qualifiedMinCount 1 ;
+                sh:qualifiedValueShape [ a sh:NodeShape ; sh:hasValue ex:red ] ] ] ;
+            sh:condition [ a sh:NodeShape ; sh:class ex:Square ] ] .""",
+    "a path": f"""ex:S a sh:NodeShape ; sh:targetSubjectsOf ex:part ;
+        sh:rule [ {TRIPLE} ; sh:object [ sh:path [ sh:zeroOrMorePath ex:part ] ] ] .""",
+    "a union": f"""ex:S a sh:NodeShape ; sh:targetNode ex:a, ex:b ;
+        sh:rule [ {TRIPLE} ; sh:object [ sh:union ( [ sh:path ex:part ] ex:more sh:this ) ] ] .""",
+    "an intersection": f"""ex:S a sh:NodeShape ; sh:targetObjectsOf ex:part ; sh:targetNode ex:a ;
+        sh:rule [ {TRIPLE} ;
+            sh:object [ sh:intersection ( [ sh:path ex:part ] [ sh:path ex:also ] ) ] ] .""",
+    "SPARQL": """ex:S a sh:NodeShape ; sh:targetClass ex:Rectangle ;
+        sh:rule [ a sh:SPARQLRule ; sh:prefixes ex: ; sh:construct
+            '''CONSTRUCT { $this ex:area ?a } WHERE
+             { $this ex:width ?w ; ex:height ?h . BIND (?w * ?h AS ?a) }''' ] .""",
+    "SPARQL that derives what is missing": """ex:S a sh:NodeShape ; sh:targetSubjectsOf ex:part ;
+        sh:rule [ a sh:SPARQLRule ; sh:prefixes ex: ; sh:construct
+            '''CONSTRUCT { $this ex:part ?z } WHERE
+             { $this ex:part/ex:part ?z FILTER NOT EXISTS { $this ex:part ?z } }''' ] .""",
+    "recursion": f"""ex:S a sh:NodeShape ; sh:targetSubjectsOf ex:part ; sh:rule [ {TRIPLE} ;
+            sh:object [ sh:path ex:part ] ] ;
+        sh:rule [ {TRIPLE} ; sh:object [ sh:path ( ex:part ex:derived ) ] ] .""",
+    "targets in SPARQL": f"""ex:S a sh:NodeShape ;
+        sh:target [ a sh:SPARQLTarget ; sh:prefixes ex: ;
+            sh:select "SELECT ?this WHERE {{ ?this ex:tag ex:red }}" ] ;
+        sh:rule [ {TRIPLE} ; sh:object ex:yes ] .""",
+    "what is off": f"""ex:S a sh:NodeShape ; sh:targetClass ex:Rectangle ;
+        sh:rule [ {TRIPLE} ; sh:object ex:yes ; sh:deactivated true ] .""",
+}
+
+
+def expected(shapes: str, data: rdflib.Graph) -> set[tuple[str, ...]]:
+    """What pySHACL has in the end, applied until nothing is new."""
+    graph, size = rdflib.Graph(), -1
+    graph += data
+    rules = rdflib.Graph().parse(data=PREFIXES + shapes, format="turtle")
+    while len(graph) != size:
+        size = len(graph)
+        more = pyshacl.shacl_rules(graph, shacl_graph=rules, advanced=True, iterate_rules=True)
+        graph = rdflib.Graph()
+        for triple in more.triples((None, None, None)):
+            graph.add(triple[:3])
+    return terms(graph)
+
+
+def terms(graph: rdflib.Graph) -> set[tuple[str, ...]]:
+    """The triples as texts."""
+    return {tuple(map(str, triple)) for triple in graph}
+
+
+def term(node: rdflib.term.Node) -> Term:
+    """A term of the data, whose literals are integers."""
+    line = f"<urn:s> <urn:p> {node.n3()} ."
+    (quad,) = pyoxigraph.parse(line, format=pyoxigraph.RdfFormat.TURTLE)
+    return Term.parse(str(quad.object))
+
+
+def found(reasoner: Reasoner) -> set[tuple[str, ...]]:
+    """The triples that are present, as texts."""
+    return {tuple(map(str, fact)) for fact in reasoner.facts()}
+
+
+@pytest.mark.parametrize("shapes", SHAPES.values(), ids=[*SHAPES])
+def test_rules_derive_what_pyshacl_derives_one_triple_at_a_time(shapes: str) -> None:
+    """After each triple that is added, and each that is removed, both have the same triples."""
+    data = rdflib.Graph().parse(data=DATA, format="turtle")
+    triples = sorted(data)
+    Random(7).shuffle(triples)
+    reasoner = Reasoner(check_source(PREFIXES + shapes, "shapes.ttl"))
+    now = rdflib.Graph()
+    for number, triple in enumerate([*triples, *triples]):
+        if number < len(triples):
+            now.add(triple)
+        else:
+            now.remove(triple)
+        sign = 1 if number < len(triples) else -1
+        reasoner.apply([Update.triple(*map(term, triple), multiplicity=sign)])
+        assert found(reasoner) == expected(shapes, now)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (
+            f"sh:rule [ {TRIPLE} ; sh:object [ ex:sum ( 1 2 ) ] ]",
+            "the node expression with <http://example.org/sum> is not supported",
+        ),
+        ("sh:rule [ a sh:JSRule ]", "the rule of the type sh:JSRule is not supported"),
+        (
+            "sh:rule [ a sh:TripleRule ; sh:subject sh:this ; sh:predicate ex:p ]",
+            "0 values of sh:object",
+        ),
+        (
+            f"""sh:rule [ {TRIPLE} ; sh:object 1 ; sh:order 2 ] ; sh:rule [ a sh:SPARQLRule ;
+                sh:order 1 ; sh:construct '''PREFIX ex: <http://example.org/>
+                CONSTRUCT {{ $this ex:none true }}
+                WHERE {{ FILTER NOT EXISTS {{ $this ex:derived ?x }} }}''' ]""",
+            "comes before S_rule (<rules>.ttl",
+        ),
+    ],
+)
+def test_what_is_not_supported_is_refused_by_name(shapes: str, message: str) -> None:
+    """The diagnostic names the expression, the type, the property or the order."""
+    text = f"{PREFIXES} ex:S a sh:NodeShape ; sh:targetClass ex:C ; {shapes} ."
+    with pytest.raises(ProgramError, match=r".") as caught:
+        check_source(text, "<rules>.ttl")
+    assert message in str(caught.value)
+
+
+def test_an_order_that_strata_give_is_accepted() -> None:
+    """A rule that negates what an earlier one derives comes after it anyway."""
+    text = (
+        f"{PREFIXES} ex:S a sh:NodeShape ; sh:targetClass ex:C ; sh:rule [ {TRIPLE} ; sh:object 1 ;"
+        " sh:order 1 ] ; sh:rule [ a sh:SPARQLRule ; sh:order 2 ; sh:construct "
+        '"PREFIX ex: <http://example.org/> CONSTRUCT { $this ex:none true } '
+        'WHERE { FILTER NOT EXISTS { $this ex:derived ?x } }" ] .'
+    )
+    assert len(check_source(text, "shapes.ttl").rules) > 1
+
+
+def test_rules_are_named_after_their_iri_or_their_shape() -> None:
+    """Explanations show the name of a rule."""
+    text = f"""{PREFIXES} ex:r {TRIPLE} ; sh:object 2 .
+        ex:S a sh:NodeShape ; sh:targetNode ex:a ; sh:rule ex:r, [ {TRIPLE} ; sh:object 1 ] ."""
+    (program,) = check_source(text, "shapes.ttl").programs
+    names = {rule.name for rule in program.rules if rule.head.predicate == "triple"}
+    assert names == {"http://example.org/S", "http://example.org/r"}
