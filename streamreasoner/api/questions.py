@@ -15,11 +15,14 @@ from streamreasoner.counts import counted
 from streamreasoner.engine.turn import in_turn
 from streamreasoner.engine.updates import Changes
 from streamreasoner.errors import QueryError
+from streamreasoner.facts import matching
 from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.program.load import load_program
 from streamreasoner.program.text import common_prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from rdflib import Graph
 
@@ -156,6 +159,36 @@ class Questions:
             hidden=hidden,
         )
         return found.with_prefixes(names)
+
+    @in_turn
+    def ask_goal(self, goal: str, rules: str | Path | None = None) -> Facts:
+        """The facts that match a goal, each once, in any order.
+
+        With rules, they are the facts that these rules derive of the asserted facts of the
+        reasoner, whose own rules do not count; no more is evaluated than the goal needs.
+
+        Args:
+            goal: An atom in the rule language, such as `path(ex:a, ?x)` or `[?x, a, ex:B]`, or the
+                name of a predicate. Its prefixes are those of the rules, and of loaded files.
+            rules: A text, the path of a file or the name of a ruleset; None: the present facts are
+                those of the reasoner's own rules.
+
+        Raises:
+            ProgramError: The rules are invalid, or the goal is not one atom of them.
+            DataError: The goal is empty, or a predicate has another arity in the reasoner.
+            EngineError: The evaluation failed.
+        """
+        from streamreasoner.api.asking.goals import answered  # noqa: PLC0415 - most ask nothing
+        from streamreasoner.explain import read_goal  # noqa: PLC0415
+
+        program = self.program if rules is None else load_program(rules)
+        asked = read_goal(goal, program, self._prefixes)
+        columns = program.columns(asked.predicate)
+        if rules is None:
+            args = self.session.evaluated.facts(asked.predicate)
+            terms = self.session.dictionary
+            return Facts(columns, args[matching(asked, args, terms)], terms)
+        return Facts(columns, *answered(program, asked, self.session))
 
     def query(
         self, text: str, *, base: str = "", limits: QueryLimits | None = None

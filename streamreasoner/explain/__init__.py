@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from streamreasoner.explain.explanation import Explanation, explain
-from streamreasoner.explain.fact import read_fact
+from streamreasoner.explain.fact import read_fact, read_goal
 from streamreasoner.explain.proof import Limits
 from streamreasoner.facts import Fact
 
-__all__ = ["Explanation", "Fact", "Limits", "explain", "read_fact"]
+__all__ = ["Explanation", "Fact", "Limits", "explain", "read_fact", "read_goal"]

@@ -12,7 +12,7 @@ from streamreasoner.query import syntax
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamreasoner.facts import Fact
+    from streamreasoner.facts import Fact, FactPattern
     from streamreasoner.program.checked import CheckedProgram
 
 
@@ -34,6 +34,23 @@ def read_fact(
         raise DataError("There is no fact to explain; write one as in a rule, `edge(ex:a, ex:b)`.")
     scope = _scope(program, program.arities, extra_prefixes)
     return syntax.read_fact(text, 0, scope)
+
+
+def read_goal(text: str, program: CheckedProgram, extra_prefixes: Mapping[str, str]) -> FactPattern:
+    """Read a goal in the rule language: a predicate, or an atom such as `[?x, a, ex:B]`.
+
+    Args:
+        text: The goal; the dot is optional.
+        program: Defines the prefixes and the predicates.
+        extra_prefixes: As in `read_fact`.
+
+    Raises:
+        ProgramError: The text is not one atom of the program; the message shows where.
+        DataError: The text is empty.
+    """
+    if is_blank(text):
+        raise DataError("There is no goal; write an atom as in a rule, `edge(ex:a, ?x)`.")
+    return syntax.read_pattern(text, 0, _scope(program, program.arities, extra_prefixes))
 
 
 def read_term(text: str, program: CheckedProgram) -> str:

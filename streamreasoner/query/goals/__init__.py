@@ -1,0 +1,1 @@
+"""Goals: facts that are asked for, and programs that derive no more than they need."""

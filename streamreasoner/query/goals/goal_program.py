@@ -1,0 +1,289 @@
+"""A program and a goal to a program for the goal. Invariant: both derive the same facts that match.
+
+The demand for facts is derived, too, and a rule derives only what is demanded of its head:
+
+    path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .    asked for path(ex:a, ?z) becomes
+
+    path(?x, ?z)   :- path#bf(?x), path(?x, ?y), edge(?y, ?z) .
+    edge#bf(?y)    :- path#bf(?x), path(?x, ?y) .
+    path#bf(ex:a) .
+
+What negation and aggregates read, and what is in a stratum with them, is derived as a whole: its
+rules stay as they are, so the program stays stratified. The facts of the input that may be needed
+are those that a demand names, and those of some patterns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from streamreasoner.analysis.strata.dependency import dependencies, unifies
+from streamreasoner.analysis.strata.stratify import decided_strata
+from streamreasoner.lang.ast import (
+    GIVEN,
+    NOWHERE,
+    Atom,
+    Call,
+    Comparison,
+    Constant,
+    Negation,
+    Rule,
+    Variable,
+    Wildcard,
+)
+from streamreasoner.lang.binding import definitions, is_bound
+from streamreasoner.lang.normal_form import aggregates
+from streamreasoner.plan.operands import Pattern, Value
+from streamreasoner.plan.order.small import is_small, small_predicates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from streamreasoner.facts import FactPattern
+    from streamreasoner.lang.ast import Expression, Literal
+    from streamreasoner.program.checked import CheckedProgram
+
+_ANY = Wildcard(NOWHERE)
+_KNOWN = Variable("known", NOWHERE)  # in a pattern: bound, but not by a constant
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Which facts of the input are needed: those with the terms of a demand at some positions.
+
+    Attributes:
+        name: The predicate of the demand; its arguments are the terms.
+        predicate: That of the facts.
+        positions: The positions of the terms.
+    """
+
+    name: str
+    predicate: str
+    positions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GoalProgram:
+    """What answers a goal.
+
+    Attributes:
+        program: Derives all facts that match the goal.
+        demands: The facts of the input that it needs for what it demands.
+        whole: Atoms; it needs the facts of the input that have their constants.
+    """
+
+    program: CheckedProgram
+    demands: tuple[Demand, ...]
+    whole: tuple[Atom, ...]
+
+
+def goal_program(checked: CheckedProgram, goal: FactPattern) -> GoalProgram:
+    """The program for a goal of a program's predicate."""
+    arity = checked.arities[goal.predicate]
+    terms = goal.arguments or (_ANY,) * arity
+    asked = Atom(goal.predicate, terms, NOWHERE)
+    transformation = _Transformation(checked, asked)
+    while not transformation.settled():
+        pass
+    return transformation.result()
+
+
+@dataclass(slots=True)
+class _Transformation:
+    """The rules for a goal, as far as they are made.
+
+    Attributes:
+        checked: The program.
+        asked: The goal.
+        guarded: Rules in strata whose negation the schema decides.
+        small: Predicates with few facts.
+        complete: Indexes of the rules that stay as they are.
+        rules: The other rules, and those of demands.
+        demands: By their names.
+        whole: As of `GoalProgram`.
+    """
+
+    checked: CheckedProgram
+    asked: Atom
+    guarded: frozenset[int] = frozenset()
+    small: frozenset[str] = frozenset()
+    complete: set[int] = field(default_factory=set)
+    rules: dict[Rule, None] = field(default_factory=dict)
+    demands: dict[str, Demand] = field(default_factory=dict)
+    whole: dict[Atom, None] = field(default_factory=dict)
+    _needs: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        rules = self.checked.rules
+        self._needs = tuple(tuple(each.on for each in needed) for needed in dependencies(rules))
+        strata = zip(self.checked.strata, self.checked.guarded, strict=True)
+        self.guarded = frozenset(
+            index for members, decided in strata if decided is not None for index in members
+        )
+        self.small = small_predicates(rules)
+
+    def settled(self) -> bool:
+        """Make all rules; returns whether no more of them turned out to be needed as a whole."""
+        before = len(self.complete)
+        self.rules, self.demands, self.whole = {}, {}, {}
+        first = _pattern(self.asked, frozenset())
+        pending, seen = [first], {first}
+        while pending:
+            pattern = pending.pop()
+            self._demand(pattern)
+            for index, rule in enumerate(self.checked.rules):
+                if index in self.complete or not unifies(pattern, rule.head):
+                    continue
+                if index in self.guarded or aggregates(rule.head):
+                    self._complete(index)
+                    continue
+                for needed in self._restricted(rule, pattern):
+                    if needed not in seen:
+                        seen.add(needed)
+                        pending.append(needed)
+        return len(self.complete) == before
+
+    def result(self) -> GoalProgram:
+        """The program of the rules that are made."""
+        checked = self.checked
+        for index in sorted(self.complete):
+            for literal in checked.rules[index].body:
+                self._need(literal)
+        kept = (checked.rules[index] for index in sorted(self.complete))
+        rules = tuple(dict.fromkeys((*kept, *self.rules)))
+        components = decided_strata(rules, dependencies(rules))
+        goal = _pattern(self.asked, frozenset())
+        seed = Atom(self._demand(goal).name, _terms(self.asked, goal), NOWHERE)
+        arities = {each.name: len(each.positions) for each in self.demands.values()}
+        program = replace(
+            checked,
+            rules=rules,
+            facts=(*checked.facts, seed),
+            helpers=MappingProxyType({**checked.helpers, **arities}),
+            strata=tuple(components),
+            guarded=tuple(components.values()),
+            expiries=(),
+            warnings=(),
+        )
+        return GoalProgram(program, tuple(self.demands.values()), tuple(self.whole))
+
+    def _demand(self, pattern: Atom) -> Demand:
+        """The demand for facts that match a pattern."""
+        known = [not isinstance(each, Wildcard) for each in pattern.arguments]
+        name = f"{pattern.predicate}#{''.join('fb'[each] for each in known)}"
+        positions = tuple(at for at, each in enumerate(known) if each)
+        made = Demand(name, pattern.predicate.removeprefix(GIVEN), positions)
+        return self.demands.setdefault(name, made)
+
+    def _complete(self, index: int) -> None:
+        """Keep a rule as it is, and all rules that it depends on."""
+        pending = [index]
+        while pending:
+            found = pending.pop()
+            if found not in self.complete:
+                self.complete.add(found)
+                pending += self._needs[found]
+
+    def _need(self, literal: Literal) -> None:
+        """Ask for the facts of the input that a literal may read, as a whole."""
+        match literal:
+            case (Atom() as atom) | Negation(Atom() as atom):
+                self.whole[atom] = None
+            case _:
+                pass
+
+    def _restricted(self, rule: Rule, pattern: Atom) -> Iterator[Atom]:
+        """Make a rule that derives what is demanded; yields the patterns that it demands."""
+        demand = self._demand(pattern)
+        guard = Atom(demand.name, _looked_up(rule.head, demand.positions), NOWHERE)
+        self.rules[replace(rule, body=(guard, *rule.body))] = None
+        for literal in rule.body:
+            if isinstance(literal, Negation) and isinstance(literal.atom, Atom):
+                self._need(literal)
+                if not literal.atom.asserted:
+                    for index, other in enumerate(self.checked.rules):
+                        if unifies(literal.atom, other.head):
+                            self._complete(index)
+        yield from self._demanded(rule, guard)
+
+    def _demanded(self, rule: Rule, guard: Atom) -> Iterator[Atom]:
+        """Make the rules that derive the demands of a rule; yields their patterns."""
+        demanded = {each.name for each in guard.arguments if isinstance(each, Variable)}
+        joined: set[str] = set()
+        before: list[Literal] = [guard]
+        tests = [each for each in rule.body if isinstance(each, Comparison | Call)]
+        waiting = list(rule.atoms)
+        while waiting:
+            bound = demanded | joined
+            atom = min(waiting, key=lambda each: self._cost(each, bound))
+            waiting.remove(atom)
+            pattern = _pattern(atom, bound)
+            head = Atom(self._demand(pattern).name, _terms(atom, pattern), NOWHERE)
+            if head not in before:
+                self.rules[Rule((head,), tuple(before), rule.span, rule.name)] = None
+            yield pattern
+            before.append(_joined(atom))
+            joined |= {each.name for each in atom.arguments if isinstance(each, Variable)}
+            for test in [*tests]:
+                # What is computed from what was joined is of finitely many terms.
+                found = [
+                    name
+                    for name, expression in definitions(test, demanded | joined)
+                    if is_bound(expression, joined)
+                ]
+                if found or is_bound(test, demanded | joined):
+                    joined |= {*found}
+                    before.append(test)
+                    tests.remove(test)
+
+    def _cost(self, atom: Atom, bound: set[str]) -> tuple[bool, bool, int]:
+        """The next atom is one of the schema, or one that shares a variable with those before."""
+        pattern = _pattern(atom, bound)
+        constants = (
+            Value(each.term) if isinstance(each, Constant) else None for each in atom.arguments
+        )
+        free = sum(isinstance(each, Wildcard) for each in pattern.arguments)
+        few = is_small(Pattern(atom.reads, tuple(constants)), self.small)
+        apart = free > 0 and not any(each == _KNOWN for each in pattern.arguments)
+        return not few, apart, free
+
+
+def _pattern(atom: Atom, bound: frozenset[str] | set[str]) -> Atom:
+    """An atom that has constants, `_KNOWN` and wildcards only."""
+    return Atom(
+        atom.reads,
+        tuple(
+            each
+            if isinstance(each, Constant)
+            else _KNOWN
+            if isinstance(each, Variable) and each.name in bound
+            else _ANY
+            for each in atom.arguments
+        ),
+        NOWHERE,
+    )
+
+
+def _terms(atom: Atom, pattern: Atom) -> tuple[Expression, ...]:
+    """The arguments of an atom that its pattern does not leave open."""
+    pairs = zip(atom.arguments, pattern.arguments, strict=True)
+    return tuple(each for each, kind in pairs if not isinstance(kind, Wildcard))
+
+
+def _joined(atom: Atom) -> Atom:
+    """An atom whose expressions match anything, as not all that they read may be bound yet."""
+    kept = (
+        each if isinstance(each, Constant | Variable | Wildcard) else _ANY
+        for each in atom.arguments
+    )
+    return replace(atom, arguments=tuple(kept))
+
+
+def _looked_up(head: Atom, positions: Sequence[int]) -> tuple[Expression, ...]:
+    """The arguments of a head at some positions; what is computed may be anything."""
+    return tuple(
+        each if isinstance(each := head.arguments[at], Constant | Variable) else _ANY
+        for at in positions
+    )
