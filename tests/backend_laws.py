@@ -8,6 +8,7 @@ from __future__ import annotations
 from driver import Driver
 from laws import test_epochs_are_atomic as atomic
 from laws import test_facts_expire as expiry
+from laws import test_goals as goals
 from laws import test_incremental_equals_batch as incremental
 from laws import test_order_is_irrelevant as order
 from laws import test_overflow_has_no_value as overflow
@@ -39,6 +40,7 @@ LAWS = (
     overflow.test_a_result_out_of_range_has_no_value,
     rules.test_trace_is_that_of_the_current_rules,
     schema.test_the_state_is_the_perfect_model_of_the_instances,
+    goals.test_the_answer_of_a_goal_is_what_matches_it,
 )
 
 # Examples that exceed it are rejected after running, each iteration slower than the one before.

@@ -9,7 +9,7 @@ from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.rdf.vocabulary import OWL, RDF_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
     from pathlib import Path
 
     from streamreasoner.engine.session import Session
@@ -18,8 +18,16 @@ if TYPE_CHECKING:
 _TOLD = 5
 
 
-def load_files(session: Session, paths: Iterable[Path], how: Reading) -> None:
+def load_files(
+    session: Session, paths: Iterable[Path], how: Reading, needed: Container[str] | None = None
+) -> None:
     """Take the facts of files as one epoch, and tell on standard error what is not read.
+
+    Args:
+        session: Takes them.
+        paths: The files.
+        how: How to read them.
+        needed: The predicates whose facts are taken; None: all.
 
     Raises:
         DataError: A file cannot be read, or its facts do not fit the program.
@@ -29,6 +37,8 @@ def load_files(session: Session, paths: Iterable[Path], how: Reading) -> None:
     paths = tuple(paths)
     tell_skipped(paths, how)
     blocks = (block for path in paths for block in updates_of_file(session, path, how))
+    if needed is not None:
+        blocks = (block for block in blocks if block.predicate in needed)
     session.load(blocks, report=False)
     tell_imported(session)
 

@@ -12,6 +12,7 @@ from thorough import THOROUGH
 
 from streamreasoner.api.asking.goals import GoalEvaluation, Pays, asserted_facts
 from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.backends.store import columnar
 from streamreasoner.errors import DataError, ProgramError
 from streamreasoner.facts import FactPattern, decode_rows, matching
 from streamreasoner.lang.ast import NOWHERE, Constant, Variable, Wildcard
@@ -64,7 +65,14 @@ def test_the_answer_of_a_goal_is_what_matches_it(scenario, number, mask, pays):
     present = driver.session.engine.facts(goal.predicate)
     expected = present[matching(goal, present, driver.session.dictionary)]
     facts = asserted_facts(driver.session)
-    asked = GoalEvaluation(program, goal, facts, driver.session.dictionary, pays=pays)
+    asked = GoalEvaluation(
+        program,
+        goal,
+        facts,
+        driver.session.dictionary,
+        new_store=Driver.new_store or columnar,
+        pays=pays,
+    )
     assert terms_of(asked.session, asked.answer()) == terms_of(driver.session, expected)
     assert len(asked.answer()) == len(expected)
 

@@ -17,9 +17,11 @@ from streamreasoner.counts import counted
 from streamreasoner.engine.session import Session
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError
-from streamreasoner.facts import FactPattern, matching
+from streamreasoner.facts import FactPattern, in_order, matching
 from streamreasoner.lang.ast import NOWHERE, Constant, Variable, Wildcard
 from streamreasoner.query.goals.goal_program import goal_program
+from streamreasoner.query.sparql.answers import Solutions, Truth
+from streamreasoner.query.sparql.query_terms import QueryTerms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Atom
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.query.goals.goal_program import Demand, GoalProgram
+    from streamreasoner.query.sparql.answers import Answer
     from streamreasoner.rdf.dictionary import TermDictionary
 
 
@@ -179,6 +182,32 @@ def answered(
     known = {name: args for name, args in facts.items() if name in program.arities}
     evaluation = GoalEvaluation(program, goal, known, session.dictionary)
     return evaluation.answer(), evaluation.session.dictionary
+
+
+def solutions(program: CheckedProgram, goal: FactPattern, session: Session) -> Answer:
+    """The values of a goal's variables, each once and in order; of one without, whether it holds.
+
+    Of a goal that is a predicate alone, the variables are its columns.
+
+    Raises:
+        DataError: As of `answered`.
+    """
+    rows, terms = answered(program, goal, session)
+    places: dict[str, int] = {}
+    if goal.arguments is None:
+        places = {name: at for at, name in enumerate(program.columns(goal.predicate))}
+    for at, each in enumerate(goal.arguments or ()):
+        if isinstance(each, Variable):
+            places.setdefault(each.name, at)
+    if not places:
+        return Truth(len(rows) > 0)
+    values = in_order(np.unique(rows[:, [*places.values()]], axis=0), terms)
+    return Solutions(tuple(places), values, QueryTerms(terms), {})
+
+
+def facts_alone(program: CheckedProgram) -> CheckedProgram:
+    """A program that takes the same facts of the input, and derives and states none."""
+    return replace(program, rules=(), facts=(), helpers={}, strata=(), guarded=())
 
 
 def asserted_facts(session: Session) -> dict[str, NDArray[np.int32]]:

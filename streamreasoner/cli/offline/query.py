@@ -1,10 +1,11 @@
-"""`streamreasoner query`: the answer of a query in SPARQL, over files or a stored state."""
+"""`streamreasoner query`: the answer of a query in SPARQL, or of a goal, over files or a state."""
 
 from __future__ import annotations
 
+import re
 import sys
 from enum import StrEnum
-from pathlib import Path  # noqa: TC003 - typer reads it
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from streamreasoner.query.sparql.answers import Answer
 
 
+_ATOM = re.compile(r"\s*([A-Za-z]\w*\s*\(|\[)")
+
+
 class Form(StrEnum):
     """How the answer is written."""
 
@@ -44,8 +48,14 @@ class Form(StrEnum):
 
 
 def query(
-    file: Annotated[
-        Path, typer.Argument(help="The query, a file such as late.rq; - reads standard input.")
+    question: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERY|GOAL",
+            help="A query in SPARQL, a file such as late.rq (- reads standard input); or a goal, an"
+            " atom of the rules such as 'path(ex:a, ?x)', for which no more is evaluated than it"
+            " needs.",
+        ),
     ],
     rules: Annotated[
         str | None, typer.Argument(help="A rule file, or the name of a packaged ruleset.")
@@ -78,13 +88,22 @@ def query(
         ),
     ] = None,
 ) -> None:
-    """Answer a query in SPARQL 1.1 over the closure."""
+    """Answer a query in SPARQL 1.1, or a goal, over the closure."""
     from streamreasoner.program.load import load_program
 
     if [rules is not None, state is not None, config is not None].count(True) != 1:
         raise DataError("Say what to ask: rules with files of facts, --state or --config.")
-    text = sys.stdin.read() if str(file) == "-" else _read(file)
     how = reading(read_as, header=header, base=base)
+    if _is_goal(question):
+        if rules is None:
+            raise DataError(
+                "A goal is asked of rules and files of facts. Ask a state by a query in SPARQL, or"
+                " list its facts with `streamreasoner state`."
+            )
+        _write(*_of_goal(question, how, load_program(rules, graphs), facts or []), form)
+        return
+    file = Path(question)
+    text = sys.stdin.read() if question == "-" else _read(file)
     if rules is not None:
         answer, names = _of_files(text, file, how, load_program(rules, graphs), facts or [])
     else:
@@ -92,6 +111,34 @@ def query(
             text, file, base or "", tables_of(config or CONFIG_FILE, state), at
         )
     _write(answer, names, form)
+
+
+def _is_goal(asked: str) -> bool:
+    """Whether an argument is an atom, not the name of a file."""
+    if _ATOM.match(asked) is None:
+        return False
+    try:
+        return not Path(asked).exists()
+    except OSError:  # too long for a name
+        return True
+
+
+def _of_goal(
+    text: str, how: Reading, program: CheckedProgram, files: list[Path]
+) -> tuple[Answer, Mapping[str, str]]:
+    """The answer, and the prefixes of the program and of the files."""
+    from streamreasoner.api.asking.goals import facts_alone, solutions
+    from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.cli.files import load_files
+    from streamreasoner.explain.fact import prefixes, read_goal
+    from streamreasoner.io.files.documents import declared_prefixes
+    from streamreasoner.query.goals.goal_program import goal_program
+
+    names = {**declared_prefixes(files), **prefixes(program)}
+    goal = read_goal(text, program, names)
+    reasoner = Reasoner(facts_alone(program))
+    load_files(reasoner.session, files, how, goal_program(program, goal).reads)
+    return solutions(program, goal, reasoner.session), names
 
 
 def _write(answer: Answer, prefixes: Mapping[str, str], form: Form | None) -> None:

@@ -78,6 +78,12 @@ class GoalProgram:
     demands: tuple[Demand, ...]
     whole: tuple[Atom, ...]
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The predicates whose facts of the input it may need."""
+        demanded = (each.predicate for each in self.demands)
+        return frozenset((*demanded, *(each.predicate for each in self.whole)))
+
 
 def goal_program(checked: CheckedProgram, goal: FactPattern) -> GoalProgram:
     """The program for a goal of a program's predicate."""

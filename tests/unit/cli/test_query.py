@@ -99,3 +99,51 @@ def test_mistakes_are_named(files, monkeypatch, arguments, error, said):
     monkeypatch.chdir(files)
     with pytest.raises(error, match=said):
         run(*arguments)
+
+
+PATHS = """@prefix ex: <http://example.org/> .
+path(?x, ?y) :- edge(?x, ?y) .
+path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+start(?x) :- edge(?x, _), not path(_, ?x) .
+"""
+
+
+@pytest.fixture
+def graph(tmp_path):
+    """Rules and their facts, next to facts that no rule reads."""
+    (tmp_path / "paths.dl").write_text(PATHS)
+    edges = ("a", "b"), ("b", "c"), ("d", "c")
+    lines = (f"<http://example.org/{x}>,<http://example.org/{y}>\n" for x, y in edges)
+    (tmp_path / "edge.csv").write_text("".join(lines))
+    return tmp_path / "paths.dl", tmp_path / "edge.csv"
+
+
+def test_a_goal_is_asked_of_files(graph):
+    """Its variables are the columns, its answers distinct and in order; without any, it holds."""
+    assert run("path(ex:a, ?y)", *graph) == f"?y\n{B}\n<http://example.org/c>\n"
+    assert run("start(?x)", *graph) == f"?x\n{A}\n<http://example.org/d>\n"
+    assert run("path(_, ?y) .", *graph).splitlines()[1:] == [B, "<http://example.org/c>"]
+    assert len(run("path(?x, ?y)", *graph, "--format", "csv").splitlines()) == 5
+    assert run("path(?x, ?x)", *graph) == "?x\n"
+    assert '"boolean":true' in run("path(ex:a, ex:c)", *graph)
+    assert '"boolean":false' in run("path(ex:c, ex:a)", *graph)
+
+
+def test_a_goal_of_triples_is_asked_of_files(files):
+    """Of what rules derive and of what is asserted, with the prefixes of the rules."""
+    given = files / "rules.dl", files / "facts.nt"
+    assert run("[?x, ex:reaches, ?y]", *given) == TABLE
+    assert run("[ex:a, ?p, ex:b]", *given).splitlines()[1:] == [
+        "<http://example.org/reaches>",
+        TO,
+    ]
+
+
+def test_a_wrong_goal_says_where(graph, tmp_path):
+    """A goal that the rules do not have is refused with a caret, one for a state with advice."""
+    with pytest.raises(ProgramError, match="did you mean 'path'"):
+        run("pth(ex:a, ?y)", *graph)
+    with pytest.raises(ProgramError, match="SR102"):
+        run(f"[<http://example.org/{'x' * 300}>, ?p", *graph)
+    with pytest.raises(DataError, match="asked of rules and files"):
+        run("path(ex:a, ?y)", "--state", tmp_path)
