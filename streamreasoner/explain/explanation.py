@@ -13,6 +13,7 @@ from streamreasoner.explain.prove import ProofSearch
 from streamreasoner.explain.render.document import absence_json, proof_json
 from streamreasoner.explain.render.dot import absence_dot, proof_dot
 from streamreasoner.explain.render.prefixed import ExplanationPrinter
+from streamreasoner.explain.render.prov import no_prov, proof_prov
 from streamreasoner.explain.render.svg import absence_svg, proof_svg
 from streamreasoner.explain.render.tree import absence_text, proof_text
 from streamreasoner.explain.rule_groups import Rules
@@ -72,6 +73,16 @@ class Explanation:
         if isinstance(self.content, Proof):
             return proof_svg(self.content, self.printer)
         return absence_svg(self.content, self.printer)
+
+    def prov(self) -> str:
+        """A proof as RDF 1.2 in Turtle, with the terms of PROV-O.
+
+        Raises:
+            DataError: The fact is not present.
+        """
+        if isinstance(self.content, Proof):
+            return proof_prov(self.content, self.printer)
+        raise no_prov(self.printer.fact(self.fact))
 
     def with_prefixes(self, prefixes: Mapping[str, str]) -> Explanation:
         """The same, with further prefixes; those of the program take precedence."""

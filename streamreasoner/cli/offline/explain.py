@@ -35,6 +35,7 @@ class Rendering(Enum):
     JSON = "json"
     DOT = "dot"
     SVG = "svg"
+    PROV = "prov"
 
 
 def explain(
@@ -61,7 +62,10 @@ def explain(
     graphs: GraphsOption = None,
     format_: Annotated[
         Rendering,
-        typer.Option("--format", help="Text tree, JSON document, Graphviz graph or picture."),
+        typer.Option(
+            "--format",
+            help="Text tree, JSON document, Graphviz graph, picture, or RDF 1.2 (PROV-O).",
+        ),
     ] = Rendering.TEXT,
     depth: Annotated[
         int | None, typer.Option(min=0, help="Most steps from the fact to any other.")
@@ -102,6 +106,8 @@ def explain(
             text = explanation.dot()
         case Rendering.SVG:
             text = f"{explanation.svg()}\n"
+        case Rendering.PROV:
+            text = explanation.prov()
     print(text, end="")
 
 

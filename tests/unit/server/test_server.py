@@ -212,8 +212,11 @@ def test_explanations_are_those_of_the_command(port):
     assert "least(ex:b, ex:c) is the better candidate" in beaten
     proof = ask(port, "/explain", fact="path(ex:b, ex:d)", format="json").json
     assert proof["epoch"] == 3
-    for name, start in [("svg", "<svg"), ("dot", "digraph")]:
+    for name, start in [("svg", "<svg"), ("dot", "digraph"), ("prov", "VERSION")]:
         assert ask(port, "/explain", fact="path(ex:b, ex:d)", format=name).body.startswith(start)
+    turtle = ask(port, "/explain", fact="path(ex:b, ex:d)", headers={"Accept": "text/turtle"})
+    assert turtle.body.startswith("VERSION")
+    assert "is not present" in ask(port, "/explain", fact="path(ex:a, ex:d)", format="prov").body
     assert "is cut off here" in ask(port, "/explain", fact="path(ex:b, ex:d)", depth=0).body
 
 

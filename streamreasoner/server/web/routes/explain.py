@@ -25,6 +25,7 @@ FORMATS: Final = {
     "json": JSON,
     "svg": "image/svg+xml",
     "dot": "text/vnd.graphviz",
+    "prov": "text/turtle",
 }
 DEPTH, SIZE, MATCHES = 50, 1_000, 3
 _MOST: Final = 10_000
@@ -63,6 +64,8 @@ def explain(request: Request) -> Callable[[Snapshot], Response]:
                 return answer(snapshot, f"{found.svg()}\n", FORMATS[name])
             case "dot":
                 return answer(snapshot, found.dot(), FORMATS[name])
+            case "prov":
+                return answer(snapshot, found.prov(), FORMATS[name])
             case _:
                 return answer(snapshot, found.text(), TEXT)
 
