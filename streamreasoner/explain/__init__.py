@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from streamreasoner.explain.explanation import Explanation, explain
+from streamreasoner.explain.explanation import Explanation, explain, provenance
 from streamreasoner.explain.fact import read_fact, read_goal
 from streamreasoner.explain.proof import Limits
 from streamreasoner.facts import Fact
 
-__all__ = ["Explanation", "Fact", "Limits", "explain", "read_fact", "read_goal"]
+__all__ = ["Explanation", "Fact", "Limits", "explain", "provenance", "read_fact", "read_goal"]

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 from streamreasoner.explain.collapse import absence_without, proof_without
 from streamreasoner.explain.fact import prefixes
 from streamreasoner.explain.missing import AbsenceSearch
-from streamreasoner.explain.proof import Proof
+from streamreasoner.explain.proof import Limits, Proof
 from streamreasoner.explain.prove import ProofSearch
 from streamreasoner.explain.render.document import absence_json, proof_json
 from streamreasoner.explain.render.dot import absence_dot, proof_dot
 from streamreasoner.explain.render.prefixed import ExplanationPrinter
-from streamreasoner.explain.render.prov import no_prov, proof_prov
+from streamreasoner.explain.render.prov import facts_prov, no_prov, proof_prov
 from streamreasoner.explain.render.svg import absence_svg, proof_svg
 from streamreasoner.explain.render.tree import absence_text, proof_text
 from streamreasoner.explain.rule_groups import Rules
 from streamreasoner.explain.store import FactIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from streamreasoner.explain.proof import Absence, Limits
+    from streamreasoner.explain.proof import Absence
     from streamreasoner.explain.store import FactSource, HeldFact
     from streamreasoner.facts import Fact, Terms
     from streamreasoner.program.checked import CheckedProgram
@@ -133,3 +133,27 @@ def explain(
         return Explanation(proof_without(left_out, proof(fact, row)), printer)
     absence = AbsenceSearch(rules, store).absence(fact, row)
     return Explanation(absence_without(left_out, absence, proof_of_present), printer)
+
+
+def provenance(
+    program: CheckedProgram, state: FactSource, dictionary: Terms, facts: Iterable[Fact]
+) -> Iterator[str]:
+    """Where present facts come from, as RDF 1.2 in Turtle, part by part: see `Explanation.prov`.
+
+    Args:
+        program: The program whose state this is.
+        state: The engine, which must not change meanwhile.
+        dictionary: Its terms.
+        facts: The facts, each once; a premise that is none of them is named, but not described.
+    """
+    rules = Rules(program)
+    store = FactIndex(state, dictionary, {**program.arities, **program.helpers})
+    search = ProofSearch(rules, store, Limits(depth=1, size=None), frozenset())
+
+    def proofs() -> Iterator[Proof]:
+        for fact in facts:
+            bound = dict(enumerate(fact.arguments))
+            row = next(row for row in store.lookup(fact.predicate, bound) if row.present)
+            yield search.prove(fact, row)
+
+    return facts_prov(proofs(), ExplanationPrinter(prefixes(program)))

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from streamreasoner.errors import DataError
-from streamreasoner.facts import in_order
+from streamreasoner.facts import decode_facts, in_order
 from streamreasoner.io.formats.csv import NO_ARGUMENTS
 from streamreasoner.io.formats.registry import NQUADS, graph_syntax, message_writer
 from streamreasoner.io.formats.writing.graphs import write_graph
@@ -72,6 +72,27 @@ def write_closure(
     except OSError as error:
         raise DataError(f"{directory}: cannot be written: {error.strerror}.") from None
     return generalized
+
+
+def write_provenance(session: Session, path: Path) -> None:
+    """Write where all facts come from to a file, in order, hidden ones included.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
+    from streamreasoner.explain import provenance
+
+    program, engine, terms = session.program, session.engine, session.dictionary
+    facts = (
+        fact
+        for predicate in sorted({**program.arities, **program.helpers})
+        for fact in decode_facts(predicate, in_order(engine.facts(predicate), terms), terms)
+    )
+    try:
+        with _complete(path) as part, part.open("w", encoding="utf-8") as file:
+            file.writelines(provenance(program, engine, terms, facts))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}.") from None
 
 
 def check_printable(predicates: Sequence[str], format_: Format) -> None:

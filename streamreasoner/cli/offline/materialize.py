@@ -49,6 +49,14 @@ _Trace: TypeAlias = Annotated[
         help="Also write the trace: <predicate>.trace.csv, with iteration and multiplicity."
     ),
 ]
+_Provenance: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write here where each fact comes from, premises and rule, as RDF 1.2 in Turtle"
+        " (PROV-O).",
+    ),
+]
 _Header: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -64,6 +72,7 @@ def materialize(
     output: _Output = None,
     *,
     trace: _Trace = False,
+    provenance: _Provenance = None,
     header: _Header = False,
     hidden: All = False,
     graphs: GraphsOption = None,
@@ -93,6 +102,7 @@ def materialize(
         print_closure,
         printed,
         write_closure,
+        write_provenance,
     )
     from streamreasoner.cli.offline.violations import VIOLATED, print_violations
     from streamreasoner.io.formats.registry import of_name
@@ -115,12 +125,13 @@ def materialize(
         session.load(_read(session, facts, progress, how), report=False)
     seconds = time.perf_counter() - start
     tell_imported(session)
-    generalized = 0
+    generalized, unprinted, shown = 0, 0, printed(program, hidden=hidden)
     if output is not None:
         with console.status(f"Writing {output}"):
             names = program.arities if hidden else program.visible
             generalized = write_closure(session, output, names, trace=trace, header=header)
-    unprinted, shown = 0, printed(program, hidden=hidden)
+    if provenance is not None:
+        write_provenance(session, provenance)
     if written is not None:
         prefixes = _prefixes(program, facts)
         unprinted = print_closure(session, shown, of_name(written), sys.stdout.buffer, prefixes)

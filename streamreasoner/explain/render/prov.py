@@ -50,6 +50,17 @@ def proof_prov(proof: Proof, printer: ExplanationPrinter) -> str:
     return "\n".join(parts)
 
 
+def facts_prov(proofs: Iterable[Proof], printer: ExplanationPrinter) -> Iterator[str]:
+    """The first step of each proof, then the rules that they name, part by part."""
+    rules: dict[str, Rule] = {}
+    yield _HEADER
+    for proof in proofs:
+        names = [_fact_iri(step.fact) for step in proof.steps]
+        yield "\n" + _described(names[0], _of_step(proof.steps[0], names, rules, printer))
+    for name, rule in rules.items():
+        yield "\n" + _described(name, _of_rule(rule, printer))
+
+
 def no_prov(fact: str) -> DataError:
     """What is said of an absent fact."""
     return DataError(

@@ -295,3 +295,32 @@ def test_a_relative_iri_is_resolved_against_the_base_in_all_commands(tmp_path):
         found = CliRunner().invoke(app, [*map(str, command), *how], catch_exceptions=False)
         assert found.exit_code == status, command
         assert said in found.output, command
+
+
+def test_every_fact_has_its_provenance(tmp_path):
+    """Each is described once, derived ones by a rule, and all of their premises are described."""
+    text = f"{AGGREGATES}@prefix ex: <http://example.org/> .\n[?x, ex:to, ?y] :- edge(?x, ?y) .\n"
+    rules = write(tmp_path / "rules.dl", text)
+    edges = write(tmp_path / "edge.csv", "1,2\n2,3\n3,1\n1,3\n")
+    weights = write(tmp_path / "weight.csv", "1,2,5\n1,3,4\n")
+    file = tmp_path / "prov.ttl"
+    found = run(rules, edges, weights, "--provenance", file)
+    first = file.read_text()
+    run(rules, edges, weights, "--provenance", file)
+    assert file.read_text() == first
+
+    said = {}
+    for quad in pyoxigraph.parse(first, format=pyoxigraph.RdfFormat.TURTLE):
+        said.setdefault(quad.subject, {}).setdefault(quad.predicate.value, []).append(quad.object)
+    facts = {
+        name: each
+        for name, each in said.items()
+        if pyoxigraph.NamedNode("http://www.w3.org/ns/prov#Entity") in each.get(str(RDF.type), [])
+    }
+    count = int(found.stdout.split()[0])
+    derived = [each for each in facts.values() if "urn:streamreasoner:sourceRule" in each]
+    assert len(facts) == count
+    assert len(derived) == int(re.search(r"(\d+) of them derived", found.stdout)[1])
+    for each in derived:
+        assert {*each["urn:streamreasoner:sourceRule"]} <= said.keys()
+        assert {*each.get("http://www.w3.org/ns/prov#wasDerivedFrom", [])} <= facts.keys()
