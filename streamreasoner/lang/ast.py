@@ -205,6 +205,17 @@ class Negation:
 
 
 @dataclass(frozen=True, slots=True)
+class NegatedBody:
+    """A body literal that holds iff its own body has no match: `not { edge(?x, ?y), ?y > 1 }`.
+
+    Variables that the rule has elsewhere too have their values there; others are local.
+    """
+
+    body: tuple[Literal, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """A filter on values, or an assignment; `operator` is one of `= != < <= > >=`."""
 
@@ -226,7 +237,7 @@ Term: TypeAlias = Constant | Variable | Wildcard
 Expression: TypeAlias = (
     Term | BinaryOperation | UnaryMinus | Call | Conditional | Aggregate | BodyAggregate
 )
-Literal: TypeAlias = Atom | Negation | Comparison | Disjunction | Call
+Literal: TypeAlias = Atom | Negation | NegatedBody | Comparison | Disjunction | Call
 
 
 Node = TypeVar("Node", bound="Expression | Literal")

@@ -78,7 +78,9 @@ def print_rule(rule: ast.Rule, prefixes: Mapping[str, str] | None = None) -> str
     return f"{name}{heads}{body} ."
 
 
-def print_literal(literal: ast.Literal, prefixes: Mapping[str, str] | None = None) -> str:
+def print_literal(  # noqa: PLR0911 - one case each
+    literal: ast.Literal, prefixes: Mapping[str, str] | None = None
+) -> str:
     """Print a literal of a body, or a head."""
     match literal:
         case ast.Atom():
@@ -90,6 +92,8 @@ def print_literal(literal: ast.Literal, prefixes: Mapping[str, str] | None = Non
             return print_call(literal, prefixes)
         case ast.Negation(atom):
             return f"not {print_literal(atom, prefixes)}"
+        case ast.NegatedBody(body):
+            return f"not {{ {_conjunction(body, prefixes)} }}"
         case ast.Comparison(left, operator, right):
             return (
                 f"{print_expression(left, prefixes)} {operator} {print_expression(right, prefixes)}"

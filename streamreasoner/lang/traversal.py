@@ -15,6 +15,7 @@ from streamreasoner.lang.ast import (
     Conditional,
     Constant,
     Disjunction,
+    NegatedBody,
     Negation,
     UnaryMinus,
     Variable,
@@ -44,6 +45,8 @@ def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:  #
             return (*arguments, *body)
         case Negation(atom):
             return (atom,)
+        case NegatedBody(body):
+            return body
         case Disjunction(alternatives):
             return tuple(literal for alternative in alternatives for literal in alternative)
         case _:
@@ -69,6 +72,8 @@ def changed(node: Node, change: Callable[[Any], Any]) -> Node:  # noqa: PLR0911 
             )
         case Negation(atom):
             return replace(node, atom=change(atom))
+        case NegatedBody(body):
+            return replace(node, body=tuple(map(change, body)))
         case Disjunction(alternatives):
             parts = tuple(tuple(map(change, literals)) for literals in alternatives)
             return replace(node, alternatives=parts)

@@ -79,7 +79,7 @@ class _Formulas:
                 return formulas.Tested(function, self._all(arguments), negated=True)
             case ast.Disjunction(alternatives):
                 return formulas.Some(tuple(map(self._every, alternatives)))
-            case ast.Atom() | ast.Negation():
+            case ast.Atom() | ast.Negation() | ast.NegatedBody():
                 raise PlanError(f"{literal} is not a condition on values.")
             case _:
                 assert_never(literal)

@@ -23,6 +23,7 @@ from streamreasoner.lang.ast import (
     Import,
     Input,
     Message,
+    NegatedBody,
     Negation,
     Output,
     PredicateIndicator,
@@ -146,12 +147,15 @@ LITERALS = st.recursive(
             st.just(SPAN),
         ),
     ),
-    lambda inner: st.builds(
-        Disjunction,
-        st.lists(st.lists(inner, min_size=1, max_size=2).map(tuple), min_size=2, max_size=3).map(
-            tuple
+    lambda inner: st.one_of(
+        st.builds(
+            Disjunction,
+            st.lists(
+                st.lists(inner, min_size=1, max_size=2).map(tuple), min_size=2, max_size=3
+            ).map(tuple),
+            st.just(SPAN),
         ),
-        st.just(SPAN),
+        st.builds(NegatedBody, st.lists(inner, min_size=1, max_size=2).map(tuple), st.just(SPAN)),
     ),
     max_leaves=4,
 )

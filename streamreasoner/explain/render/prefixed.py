@@ -34,7 +34,14 @@ class ExplanationPrinter:
     def part(self, part: ast.Literal | ast.Expression) -> str:
         """A literal or an expression."""
         match part:
-            case ast.Atom() | ast.Negation() | ast.Comparison() | ast.Disjunction() | ast.Call():
+            case (
+                ast.Atom()
+                | ast.Negation()
+                | ast.NegatedBody()
+                | ast.Comparison()
+                | ast.Disjunction()
+                | ast.Call()
+            ):
                 return print_literal(part, self.prefixes)
             case _:
                 return print_expression(part, self.prefixes)

@@ -161,6 +161,10 @@ class Builder:
         atom = self._test(child) if isinstance(child, _Application) else None
         return ast.Negation(atom or self._atom(child), span)
 
+    def negated_body(self, span: ast.Span, children: list[tuple[_Item, ...]]) -> ast.NegatedBody:
+        """Read `not { edge(?x, ?y), ?y > 1 }`."""
+        return ast.NegatedBody(self._literals(children[0]), span)
+
     def asserted(self, span: ast.Span, children: list[Any]) -> ast.Atom:
         """Read `asserted edge(?x, _)`."""
         return replace(self._atom(children[-1]), span=span, asserted=True)
@@ -193,15 +197,27 @@ class Builder:
         literals = self._literals((condition,))
         for literal in literals:
             for node in traversal.walk(literal):
-                if isinstance(node, ast.Atom):
-                    self._report(
-                        "SR107",
-                        f"atom '{node.predicate}' in the condition of an `if`",
-                        node.span,
-                        "a condition is made of comparisons and tests; write two alternatives:"
-                        " `(a(?x), ?y = 1 | not a(?x), ?y = 2)`",
-                    )
-        return ast.Conditional(literals, self._expression(then), self._expression(otherwise), span)
+                match node:
+                    case ast.Atom(predicate):
+                        found = f"atom '{predicate}'"
+                    case ast.NegatedBody():
+                        found = "a negated conjunction"
+                    case _:
+                        continue
+                self._report(
+                    "SR107",
+                    f"{found} in the condition of an `if`",
+                    node.span,
+                    "a condition is made of comparisons and tests; write two alternatives:"
+                    " `(a(?x), ?y = 1 | not a(?x), ?y = 2)`",
+                )
+        # What is left is read on, for other mistakes.
+        plain = tuple(
+            each
+            for each in literals
+            if not any(isinstance(node, ast.NegatedBody) for node in traversal.walk(each))
+        )
+        return ast.Conditional(plain, self._expression(then), self._expression(otherwise), span)
 
     def triple(self, span: ast.Span, children: list[_Item | ast.Span]) -> ast.Atom:
         """Read `[?s, ?p, ?o]`, `[?s, a, ?o]` or `[?s, ?p, ?o, ?g]`."""
@@ -328,7 +344,7 @@ class Builder:
 
     def _literal(self, item: _Item) -> tuple[ast.Literal, ...]:
         match item:
-            case ast.Atom() | ast.Negation() | ast.Comparison():
+            case ast.Atom() | ast.Negation() | ast.NegatedBody() | ast.Comparison():
                 return (item,)
             case _Application():
                 return (self._test(item) or self._atom(item),)
@@ -353,7 +369,14 @@ class Builder:
                 return ast.Call(name, arguments, span)
             case _Nested([[only]]):
                 return self._expression(only)
-            case _Nested() | ast.Atom() | ast.Negation() | ast.Comparison() | ast.Disjunction():
+            case (
+                _Nested()
+                | ast.Atom()
+                | ast.Negation()
+                | ast.NegatedBody()
+                | ast.Comparison()
+                | ast.Disjunction()
+            ):
                 self._report(
                     "SR107",
                     "found a literal, expected an expression",

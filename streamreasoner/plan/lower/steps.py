@@ -205,7 +205,7 @@ def condition(
             return Test(function, tuple(map(operand, arguments)), negated=False)
         case ast.Negation(ast.Call(function, arguments)):
             return Test(function, tuple(map(operand, arguments)), negated=True)
-        case ast.Atom() | ast.Negation() | ast.Disjunction():
+        case ast.Atom() | ast.Negation() | ast.NegatedBody() | ast.Disjunction():
             raise algebra.PlanError(f"{literal} is not a condition on values.")
         case _:
             assert_never(literal)

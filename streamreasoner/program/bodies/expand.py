@@ -2,7 +2,8 @@
 
 What a plain body does not have is derived into *helpers*, predicates that no text can name:
 
-- an aggregate in a body is an aggregate in the head of a helper (`nested`);
+- an aggregate in a body is an aggregate in the head of a helper, and a negated conjunction the
+  negation of one (`nested`);
 - a range is a helper of facts (`ranges`);
 - a body without an atom gets one, `true#()`, whose one fact is always present, so it has one match.
 

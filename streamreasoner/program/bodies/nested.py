@@ -1,10 +1,12 @@
-"""Aggregates in bodies, as aggregates in heads of helpers. Invariant: an empty group counts 0.
+"""What has braces in a body, as heads of helpers. Invariant: an empty group counts 0.
 
 `?n = count(?y) { edge(?x, ?y) }` alongside `node(?x)` becomes
 
     ?n = ?count.1, (count#1f(?x, ?count.1) | not some#1f(?x), ?count.1 = 0)
     count#1f(?x, count(?y)) :- edge(?x, ?y) .
     some#1f(?x) :- edge(?x, ?y) .
+
+`not { edge(?x, ?y), ?y > ?z }` becomes `not some#2b(?x, ?z)`, and a single atom `not edge(?x, _)`.
 
 The *outer* variables are those that the rule has elsewhere too; they are the group. One that the
 braces do not bind is bound by the literals outside that do, in a helper of its own, `outer#1f`. So
@@ -33,15 +35,17 @@ if TYPE_CHECKING:
 _EMPTY = frozenset({"count", "sum"})
 """Aggregates that are 0 of nothing; the others have no value."""
 
+_BRACES = ast.BodyAggregate | ast.NegatedBody
+
 _DIGITS = 8
 
 
 class Nested:
-    """Replaces the aggregates in the body of one rule.
+    """Replaces the aggregates and negated conjunctions in the body of one rule.
 
     Attributes:
         helpers: The rules of helpers.
-        diagnostics: What is wrong with an aggregate.
+        diagnostics: What is wrong with them.
 
     Args:
         ranges: Replaces the ranges in braces.
@@ -54,8 +58,8 @@ class Nested:
         self._count = 0
 
     def rule(self, rule: ast.Rule) -> ast.Rule:
-        """The rule without aggregates in its body."""
-        if not any(map(_has_aggregate, (*rule.heads, *rule.body))):
+        """The rule without braces in its body."""
+        if not any(map(_has_braces, (*rule.heads, *rule.body))):
             return rule
         outside = {name for node in (*rule.heads, *rule.body) for name in _outside(node)}
         scope = Scope(frozenset(outside), ())
@@ -68,17 +72,19 @@ class Nested:
     def _conjunction(
         self, literals: tuple[ast.Literal, ...], scope: Scope
     ) -> tuple[ast.Literal, ...]:
-        """Literals without aggregates, each after those that it reads the results of."""
-        scope = scope.within(literal for literal in literals if not _has_aggregate(literal))
+        """Literals without braces, each after those that it reads the results of."""
+        scope = scope.within(literal for literal in literals if not _has_braces(literal))
         done: list[ast.Literal] = []
         for literal in literals:
-            if not _has_aggregate(literal):
+            if not _has_braces(literal):
                 done.append(literal)
                 continue
             made: list[ast.Literal] = []
             if isinstance(literal, ast.Disjunction):
                 alternatives = (self._conjunction(each, scope) for each in literal.alternatives)
                 made.append(replace(literal, alternatives=tuple(alternatives)))
+            elif isinstance(literal, ast.NegatedBody):
+                made.append(self._absent(literal, scope))
             else:
                 replaced = self._replaced(literal, scope, made)
                 made.append(replaced)
@@ -90,7 +96,7 @@ class Nested:
         """A node with a variable for each aggregate, and the literals that bind it."""
         if isinstance(node, ast.BodyAggregate):
             return self._variable(node, scope, added)  # type: ignore[return-value]
-        if _is_lazy(node) and _has_aggregate(node):
+        if _is_lazy(node) and _has_braces(node):
             message = "an aggregate over a body in an expression that may not need it"
             hint = "name it in a literal of its own, `?n = count(?y) { … }`, and use the name"
             self.diagnostics.append(Diagnostic("SR236", message, node.span, hint))
@@ -111,16 +117,9 @@ class Nested:
             self.diagnostics.append(Diagnostic("SR237", message, node.span, hint))
             return ast.Constant(UNREADABLE, node.span)
         scope = scope.within(added)
-        outer = _unique(each for each in traversal.variables(node) if each.name in scope.outside)
-        body = self._ranges.conjunction(node.body)
-        unbound = {each.name for each in outer} - bound_by_atoms(body)
-        self._check(node, body, outer, unbound, scope)
-        group = tuple(outer)
-        if unbound:
-            read = tuple(each for each in outer if each.name in unbound)
-            binders = tuple(scope.binders(unbound) or ())
-            if binders:
-                body = (self._helper("outer", read, binders, node.span), *body)
+        group, body, unbound = self._inner(node, scope)
+        self._check(node, body, group, unbound, scope)
+        body = self._bound(body, group, unbound, scope)
         arguments = node.arguments or (ast.Constant(to_ntriples(1), node.span),)
         aggregate = ast.Aggregate(node.function, arguments, node.span, node.distinct)
         result = self._helper(node.function, (*group, aggregate), body, node.span)
@@ -141,6 +140,46 @@ class Nested:
         )
         added.append(ast.Disjunction(((found,), nothing), node.span))
         return variable
+
+    def _absent(self, node: ast.NegatedBody, scope: Scope) -> ast.Negation:
+        """Derive the matches of a negated conjunction into a helper, and negate it."""
+        group, body, unbound = self._inner(node, scope)
+        for each in group:
+            if scope.binders({each.name}) is None:
+                message = f"variable '?{each.name}' of a negation is not bound outside its braces"
+                hint = (
+                    f"add an atom with ?{each.name} to the body;"
+                    " a variable of the braces alone has a name of its own"
+                )
+                self.diagnostics.append(Diagnostic("SR202", message, each.span, hint))
+        match body:
+            case (ast.Atom() as atom,) if (single := _with_wildcards(atom, group)) is not None:
+                return ast.Negation(single, node.span)
+            case _:
+                body = self._bound(body, group, unbound, scope)
+                return ast.Negation(self._helper("some", group, body, node.span), node.span)
+
+    def _inner(
+        self, node: ast.BodyAggregate | ast.NegatedBody, scope: Scope
+    ) -> tuple[tuple[ast.Variable, ...], tuple[ast.Literal, ...], set[str]]:
+        """The outer variables of braces, their body, and the names that its atoms do not bind."""
+        outer = _unique(each for each in traversal.variables(node) if each.name in scope.outside)
+        body = self._ranges.conjunction(node.body)
+        return outer, body, {each.name for each in outer} - bound_by_atoms(body)
+
+    def _bound(
+        self,
+        body: tuple[ast.Literal, ...],
+        group: Sequence[ast.Variable],
+        unbound: Collection[str],
+        scope: Scope,
+    ) -> tuple[ast.Literal, ...]:
+        """The body of braces, with an atom for the outer variables that its own do not bind."""
+        binders = scope.binders(unbound) if unbound else None
+        if not binders:
+            return body
+        read = tuple(each for each in group if each.name in unbound)
+        return (self._helper("outer", read, binders, read[0].span), *body)
 
     def _helper(
         self,
@@ -163,7 +202,7 @@ class Nested:
         self,
         node: ast.BodyAggregate,
         body: tuple[ast.Literal, ...],
-        outer: Sequence[ast.Variable],
+        group: Sequence[ast.Variable],
         unbound: Collection[str],
         scope: Scope,
     ) -> None:
@@ -171,7 +210,7 @@ class Nested:
             message = "no positive atom in the braces of an aggregate"
             hint = "add an atom that says what is aggregated"
             self.diagnostics.append(Diagnostic("SR204", message, node.span, hint))
-        for each in outer:
+        for each in group:
             if scope.binders({each.name}) is not None:
                 continue
             if each.name in unbound or node.function in _EMPTY:
@@ -184,16 +223,29 @@ class Nested:
 
 
 def _outside(node: ast.Expression | ast.Literal) -> Iterator[str]:
-    """The variables of a node that are not in an aggregate."""
+    """The variables of a node that are not in braces."""
     if isinstance(node, ast.Variable):
         yield node.name
-    if not isinstance(node, ast.BodyAggregate):
+    if not isinstance(node, _BRACES):
         for child in traversal.children(node):
             yield from _outside(child)
 
 
-def _has_aggregate(node: ast.Expression | ast.Literal) -> bool:
-    return any(isinstance(each, ast.BodyAggregate) for each in traversal.walk(node))
+def _has_braces(node: ast.Expression | ast.Literal) -> bool:
+    return any(isinstance(each, _BRACES) for each in traversal.walk(node))
+
+
+def _with_wildcards(atom: ast.Atom, group: Collection[ast.Variable]) -> ast.Atom | None:
+    """An atom with `_` for its local variables; None if it has one twice, or an expression."""
+    local = [
+        each
+        for each in atom.arguments
+        if not isinstance(each, ast.Constant | ast.Wildcard) and each not in group
+    ]
+    if len(set(local)) < len(local) or not all(isinstance(each, ast.Variable) for each in local):
+        return None
+    arguments = (ast.Wildcard(each.span) if each in local else each for each in atom.arguments)
+    return replace(atom, arguments=tuple(arguments))
 
 
 def _is_lazy(node: ast.Expression | ast.Literal) -> bool:
@@ -203,6 +255,6 @@ def _is_lazy(node: ast.Expression | ast.Literal) -> bool:
     )
 
 
-def _unique(variables: Iterable[ast.Variable]) -> list[ast.Variable]:
+def _unique(variables: Iterable[ast.Variable]) -> tuple[ast.Variable, ...]:
     """The first occurrence of each variable."""
-    return list(dict.fromkeys(variables))
+    return tuple(dict.fromkeys(variables))

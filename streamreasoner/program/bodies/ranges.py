@@ -39,7 +39,7 @@ class Ranges:
         self.diagnostics: list[Diagnostic] = []
 
     def rule(self, rule: ast.Rule) -> ast.Rule:
-        """The rule with atoms for its ranges, other than those within an aggregate."""
+        """The rule with atoms for its ranges, other than those in braces."""
         for head in rule.heads:
             self._misplaced(head)
         return replace(rule, body=self.conjunction(rule.body))
@@ -64,7 +64,7 @@ class Ranges:
         if isinstance(node, ast.Call) and node.function == RANGE:
             hint = "write `?i = range(0, 10)` as a literal of the body, and use ?i"
             self._report("a range is one side of an equality with a variable", node, hint)
-        if not isinstance(node, ast.BodyAggregate):
+        if not isinstance(node, ast.BodyAggregate | ast.NegatedBody):
             for child in traversal.children(node):
                 self._misplaced(child)
 

@@ -1,4 +1,4 @@
-"""What is around an aggregate in a body. Invariant: a binder never reads an aggregate.
+"""What is around the braces in a body. Invariant: a binder never reads what has braces.
 
 A binder of a variable is a literal that gives it a value, with those that it needs itself.
 """
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The surroundings of an aggregate.
+    """The surroundings of an aggregate or a negated conjunction.
 
     Attributes:
-        outside: Names of the variables of the rule outside all aggregates.
-        literals: Literals without aggregates that hold together with it, in textual order.
+        outside: Names of the variables of the rule outside all braces.
+        literals: Literals without braces that hold together with it, in textual order.
     """
 
     outside: frozenset[str]
