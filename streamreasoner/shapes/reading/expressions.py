@@ -20,11 +20,11 @@ from streamreasoner.shapes.inference import (
     Without,
 )
 from streamreasoner.shapes.paths import read_path
+from streamreasoner.shapes.reading.vocabulary import SHNEX
 
 if TYPE_CHECKING:
     from streamreasoner.shapes.graph import Graph
 
-_SHNEX = "http://www.w3.org/ns/shnex#"
 _THIS = iri("this")
 _KINDS = {
     **{
@@ -32,7 +32,7 @@ _KINDS = {
         for name in ("path", "union", "intersection", "filterShape", "minus", "distinct")
     },
     **{
-        f"<{_SHNEX}{name}>": kind
+        f"<{SHNEX}{name}>": kind
         for name, kind in {
             "pathValues": "path",
             "union": "union",
@@ -46,7 +46,7 @@ _KINDS = {
 }
 """The property that says what an expression is, in both vocabularies."""
 
-_INPUTS = tuple(f"<{start}{name}>" for start in (SH, _SHNEX) for name in ("nodes", "focusNode"))
+_INPUTS = tuple(f"<{start}{name}>" for start in (SH, SHNEX) for name in ("nodes", "focusNode"))
 _BESIDE = frozenset({iri("message"), *_INPUTS})
 _HINT = "write the rule as a sh:SPARQLRule"
 SUPPORTED = "sh:this, sh:path, sh:union, sh:intersection, sh:minus, sh:distinct and sh:filterShape"
@@ -147,7 +147,7 @@ def _unsupported(kinds: list[str], others: list[str]) -> ExpressionError:
 
 
 def _short(term: str) -> str:
-    for start, prefix in ((SH, "sh:"), (_SHNEX, "shnex:")):
+    for start, prefix in ((SH, "sh:"), (SHNEX, "shnex:")):
         if term.startswith(f"<{start}"):
             return prefix + term[len(start) + 1 : -1]
     return term

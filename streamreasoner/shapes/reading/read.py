@@ -21,7 +21,7 @@ from streamreasoner.shapes.reading.vocabulary import (
     DESCRIBING,
     LISTS,
     OF_REPORTS,
-    SHAPES,
+    ROLES,
     TARGETS,
     UNDERSTOOD,
     why_not_supported,
@@ -101,8 +101,8 @@ class Reader:
                     self._places.first(_IMPORTS),
                     "give the files that it names, too",
                 )
-            for role in (*SHAPES, *LISTS):
-                for value in predicates.get(iri(role), ()):
+            for property_, role in ROLES.items():
+                for value in predicates.get(property_, ()):
                     members = self._graph.members(value) if role in LISTS else [value]
                     if role == "condition" and value in self._graph.triples:
                         members = self._graph.members(value) or members

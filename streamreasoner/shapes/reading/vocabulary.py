@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from streamreasoner.shapes.graph import iri
 from streamreasoner.shapes.paths import PATHS
 from streamreasoner.shapes.reading.parameters import MANY, ONCE
 from streamreasoner.shapes.shape import CLASS, NODE, OBJECTS, SUBJECTS
@@ -20,6 +21,12 @@ SHAPES = ("node", "not", "property", "qualifiedValueShape", "condition", "filter
 
 LISTS = ("and", "or", "xone")
 """Properties whose values are lists of shapes."""
+
+SHNEX = "http://www.w3.org/ns/shnex#"
+"""The namespace of node expressions in the draft of SHACL 1.2."""
+
+ROLES = {iri(name): name for name in (*SHAPES, *LISTS)} | {f"<{SHNEX}filterShape>": "filterShape"}
+"""The properties of both, and what they are called."""
 
 DESCRIBING = frozenset(
     (*ONCE, *MANY, *TARGETS, "property", "sparql", "qualifiedValueShape", "rule", "target")

@@ -165,3 +165,29 @@ def test_rules_are_named_after_their_iri_or_their_shape() -> None:
     (program,) = check_source(text, "shapes.ttl").programs
     names = {rule.name for rule in program.rules if rule.head.predicate == "triple"}
     assert names == {"http://example.org/S", "http://example.org/r"}
+
+
+@pytest.mark.parametrize("prefix", ["sh:filterShape", "shnex:filterShape"])
+def test_a_shape_may_be_named_by_a_filter_alone(prefix: str) -> None:
+    """A filter by a shape keeps the nodes that conform, in both vocabularies."""
+    nodes = prefix.replace("filterShape", "nodes")
+    text = f"""{PREFIXES} @prefix shnex: <http://www.w3.org/ns/shnex#> .
+        ex:S a sh:NodeShape ; sh:targetNode ex:a ; sh:rule [ {TRIPLE} ;
+            sh:object [ {prefix} ex:Red ; {nodes} [ sh:path ex:also ] ] ] .
+        ex:Red sh:or ( [ sh:property [ sh:path ex:tag ; sh:hasValue ex:red ] ] ) ."""
+    reasoner = Reasoner(check_source(text, "shapes.ttl"))
+    data = rdflib.Graph().parse(data=DATA, format="turtle")
+    reasoner.apply([Update.triple(*map(term, triple)) for triple in data])
+    derived = {each for each in found(reasoner) if each[1] == "http://example.org/derived"}
+    assert derived == {
+        ("http://example.org/a", "http://example.org/derived", "http://example.org/c")
+    }
+
+
+def test_an_unknown_shape_that_a_filter_names_filters_nothing() -> None:
+    """A shape without a description has no conditions."""
+    text = f"""{PREFIXES} @prefix shnex: <http://www.w3.org/ns/shnex#> .
+        ex:S a sh:NodeShape ; sh:targetNode ex:a ; sh:rule [ {TRIPLE} ;
+            sh:object [ shnex:filterShape ex:Nothing ; shnex:nodes ex:b ] ] ."""
+    reasoner = Reasoner(check_source(text, "shapes.ttl"))
+    assert len(found(reasoner)) == 1
