@@ -28,13 +28,13 @@ from streamreasoner.lang.ast import (
     Call,
     Comparison,
     Constant,
-    Negation,
     Rule,
     Variable,
     Wildcard,
 )
 from streamreasoner.lang.binding import definitions, is_bound
 from streamreasoner.lang.normal_form import aggregates
+from streamreasoner.lang.traversal import walk
 from streamreasoner.plan.operands import Pattern, Value
 from streamreasoner.plan.order.small import is_small, small_predicates
 
@@ -192,13 +192,16 @@ class _Transformation:
                 self.complete.add(found)
                 pending += self._needs[found]
 
+    def _complete_all(self, atom: Atom) -> None:
+        """Keep the rules as they are whose facts may match an atom."""
+        if not atom.asserted:
+            for index, rule in enumerate(self.checked.rules):
+                if unifies(atom, rule.head):
+                    self._complete(index)
+
     def _need(self, literal: Literal) -> None:
         """Ask for the facts of the input that a literal may read, as a whole."""
-        match literal:
-            case (Atom() as atom) | Negation(Atom() as atom):
-                self.whole[atom] = None
-            case _:
-                pass
+        self.whole |= dict.fromkeys(_atoms(literal))
 
     def _restricted(self, rule: Rule, pattern: Atom) -> Iterator[Atom]:
         """Make a rule that derives what is demanded; yields the patterns that it demands."""
@@ -206,12 +209,10 @@ class _Transformation:
         guard = Atom(demand.name, _looked_up(rule.head, demand.positions), NOWHERE)
         self.rules[replace(rule, body=(guard, *rule.body))] = None
         for literal in rule.body:
-            if isinstance(literal, Negation) and isinstance(literal.atom, Atom):
+            if not isinstance(literal, Atom):
                 self._need(literal)
-                if not literal.atom.asserted:
-                    for index, other in enumerate(self.checked.rules):
-                        if unifies(literal.atom, other.head):
-                            self._complete(index)
+                for negated in _atoms(literal):
+                    self._complete_all(negated)
         yield from self._demanded(rule, guard)
 
     def _demanded(self, rule: Rule, guard: Atom) -> Iterator[Atom]:
@@ -254,6 +255,11 @@ class _Transformation:
         few = is_small(Pattern(atom.reads, tuple(constants)), self.small)
         apart = free > 0 and not any(each == _KNOWN for each in pattern.arguments)
         return not few, apart, free
+
+
+def _atoms(literal: Literal) -> Iterator[Atom]:
+    """The atoms of a literal, those that it negates among them."""
+    return (node for node in walk(literal) if isinstance(node, Atom))
 
 
 def _pattern(atom: Atom, bound: frozenset[str] | set[str]) -> Atom:
