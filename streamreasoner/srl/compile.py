@@ -37,7 +37,7 @@ from streamreasoner.sparql.rule_set import Assignment, Triple
 from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError
 from streamreasoner.srl.bodies import Bodies
 from streamreasoner.srl.dependencies import dependencies
-from streamreasoner.srl.strata import not_stratified
+from streamreasoner.srl.strata import not_stratified, too_deep
 from streamreasoner.srl.well_formed import ill_formed, variables
 
 if TYPE_CHECKING:
@@ -62,7 +62,11 @@ def compile_rule_set(text: str, source: str) -> ParsedText:
     except ProgramError as error:
         return _refused(text, source, cast("tuple[Diagnostic, ...]", error.diagnostics))
     graph = dependencies(rule_set)
-    if problems := tuple(ill_formed(rule_set)) or tuple(not_stratified(rule_set, graph)):
+    if problems := (
+        tuple(ill_formed(rule_set))
+        or tuple(not_stratified(rule_set, graph))
+        or tuple(too_deep(rule_set, graph))
+    ):
         return _refused(text, source, problems)
     beginning = Places(source, text).span(0, 1)
     try:

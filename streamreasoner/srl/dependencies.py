@@ -40,7 +40,12 @@ class Dependency:
 
 def is_run_once(rule: Rule, blank_nodes: frozenset[str]) -> bool:
     """Whether a rule assigns a variable, or makes nodes in its head."""
-    return any(isinstance(each, Assignment) for each in rule.body) or any(
+    return any(isinstance(each, Assignment) for each in rule.body) or makes_nodes(rule, blank_nodes)
+
+
+def makes_nodes(rule: Rule, blank_nodes: frozenset[str]) -> bool:
+    """Whether the head of a rule has blank nodes, new ones for each solution."""
+    return any(
         isinstance(term, Variable) and term.name in blank_nodes
         for triple in rule.head
         for term in triple.terms

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from streamreasoner.lang.ast import Constant
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.printer import print_expression
+from streamreasoner.srl.dependencies import makes_nodes
+from streamreasoner.values.functions.term_functions import SKOLEM_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,6 +55,34 @@ def not_stratified(
             here,
             f"{_BREAK}: {steps}",
         )
+
+
+def too_deep(rule_set: RuleSet, graph: Sequence[Sequence[Dependency]]) -> Iterator[Diagnostic]:
+    """Report the first rule of a stratified rule set whose nodes may be nested too deeply.
+
+    A rule that makes nodes is in no cycle, so the levels grow along paths alone, and end.
+    """
+    makes = [makes_nodes(rule, rule_set.blank_nodes) for rule in rule_set.rules]
+    if sum(makes) <= SKOLEM_DEPTH:
+        return
+    levels = [0] * len(makes)
+    changed = True
+    while changed:
+        found = [
+            max((levels[edge.on] for edge in edges), default=0) + makes[index]
+            for index, edges in enumerate(graph)
+        ]
+        changed, levels = found != levels, found
+    for rule, level in zip(rule_set.rules, levels, strict=True):
+        if level > SKOLEM_DEPTH:
+            yield Diagnostic(
+                "SR272",
+                f"the rules before this one make nodes at {level - 1} levels, so that its own may "
+                f"be nested more deeply than {SKOLEM_DEPTH} levels",
+                rule.span,
+                "name the nodes of some levels by IRIs: `SET(?node := IRI(CONCAT(…)))`",
+            )
+            return
 
 
 def path_between(

@@ -251,3 +251,19 @@ def test_what_is_refused_has_a_code(text, code):
 def test_what_the_specification_accepts(text):
     """Prologues stand anywhere, and keywords have any case."""
     check_source(PREFIXES + text, "rules.srl")
+
+
+def test_nodes_are_made_at_sixteen_levels_and_refused_beyond():
+    """Each level has its node; a rule set that may need more is refused before it loses one."""
+
+    def rules(levels):
+        return "\n".join(
+            f"RULE {{ ?x :p{level} _:b }} WHERE {{ ?y :p{level - 1} ?x }}"
+            for level in range(1, levels + 1)
+        )
+
+    reasoner = reasoner_of(rules(16))
+    reasoner.apply([Update("triple", triple) for triple in rdf(graph_of(":a :p0 :b ."))])
+    assert len([*reasoner.facts("triple")]) == 17
+    with pytest.raises(ProgramError, match=r"SR272 the rules before this one make nodes at 16"):
+        reasoner_of(rules(17))
