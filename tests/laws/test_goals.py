@@ -136,3 +136,14 @@ def test_a_wrong_goal_is_refused_by_name():
             reasoner.ask_goal(goal, PATHS)
     with pytest.raises(DataError, match="'edge' has 2 arguments"):
         reasoner.ask_goal("far(?x)", "far(?x) :- edge(?x, _, _) .")
+
+
+def test_a_goal_compares_terms_where_rules_assign_them():
+    """A goal about 1 is not answered by a rule that computes 1.0, and equal values are joined."""
+    stated = "q(2.5) . q(1.0) . s(1) . s(1.0) . s(2) ."
+    rules = "p(?v) :- q(?x), ?v = ?x % 2 . r(?z) :- q(?x), s(?z), ?x = ?z . u(?z) :- r(?z) ."
+    facts = Reasoner.from_rules(f"@input q/1, s/1 . {stated}")
+    whole = Reasoner.from_rules(f"{rules} {stated}")
+    for goal in ("p(0.5)", "p(5.0e-1)", "p(1)", "p(1.0)", "u(?x)", "u(1)", "u(1.0e0)"):
+        assert {*facts.ask_goal(goal, rules)} == {*whole.ask_goal(goal)}, goal
+    assert len(facts.ask_goal("u(?x)", rules).to_arrow()) == 2

@@ -32,7 +32,7 @@ from streamreasoner.lang.ast import (
     Variable,
     Wildcard,
 )
-from streamreasoner.lang.binding import definitions, is_bound
+from streamreasoner.lang.binding import bound_by_atoms, is_bound
 from streamreasoner.lang.normal_form import aggregates
 from streamreasoner.lang.traversal import walk
 from streamreasoner.plan.operands import Pattern, Value
@@ -206,7 +206,7 @@ class _Transformation:
     def _restricted(self, rule: Rule, pattern: Atom) -> Iterator[Atom]:
         """Make a rule that derives what is demanded; yields the patterns that it demands."""
         demand = self._demand(pattern)
-        guard = Atom(demand.name, _looked_up(rule.head, demand.positions), NOWHERE)
+        guard = Atom(demand.name, _looked_up(rule, demand.positions), NOWHERE)
         self.rules[replace(rule, body=(guard, *rule.body))] = None
         for literal in rule.body:
             if not isinstance(literal, Atom):
@@ -233,17 +233,9 @@ class _Transformation:
             yield pattern
             before.append(_joined(atom))
             joined |= {each.name for each in atom.arguments if isinstance(each, Variable)}
-            for test in [*tests]:
-                # What is computed from what was joined is of finitely many terms.
-                found = [
-                    name
-                    for name, expression in definitions(test, demanded | joined)
-                    if is_bound(expression, joined)
-                ]
-                if found or is_bound(test, demanded | joined):
-                    joined |= {*found}
-                    before.append(test)
-                    tests.remove(test)
+            found = [test for test in tests if is_bound(test, demanded | joined)]
+            before += found
+            tests = [test for test in tests if test not in found]
 
     def _cost(self, atom: Atom, bound: set[str]) -> tuple[bool, bool, int]:
         """The next atom is one of the schema, or one that shares a variable with those before."""
@@ -293,9 +285,16 @@ def _joined(atom: Atom) -> Atom:
     return replace(atom, arguments=tuple(kept))
 
 
-def _looked_up(head: Atom, positions: Sequence[int]) -> tuple[Expression, ...]:
-    """The arguments of a head at some positions; what is computed may be anything."""
+def _looked_up(rule: Rule, positions: Sequence[int]) -> tuple[Expression, ...]:
+    """The arguments of a head at some positions; what is computed may be anything.
+
+    A demand that bound the variable of an assignment would make it a comparison, by value.
+    """
+    bound = bound_by_atoms(rule)
     return tuple(
-        each if isinstance(each := head.arguments[at], Constant | Variable) else _ANY
+        each
+        if isinstance(each := rule.head.arguments[at], Constant)
+        or (isinstance(each, Variable) and each.name in bound)
+        else _ANY
         for at in positions
     )
