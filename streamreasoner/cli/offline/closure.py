@@ -38,8 +38,20 @@ _NUMBERS = ["iteration", "multiplicity"]
 _BLANK, _END = map(scalar, (" ", ".\n"))
 
 
+def facts_of(session: Session, predicate: str, *, inferred: bool) -> NDArray[np.int32]:
+    """The present facts of a predicate, of shape (n, arity), or those that are not asserted."""
+    facts = session.engine.facts(predicate)
+    return facts[session.engine.asserted(predicate, facts) <= 0] if inferred else facts
+
+
 def write_closure(
-    session: Session, directory: Path, predicates: Iterable[str], *, trace: bool, header: bool
+    session: Session,
+    directory: Path,
+    predicates: Iterable[str],
+    *,
+    inferred: bool,
+    trace: bool,
+    header: bool,
 ) -> int:
     """Write the facts of predicates to a directory; returns how many are not RDF.
 
@@ -48,6 +60,7 @@ def write_closure(
         directory: Gets triple.nt, quad.nq, and a .csv for each other predicate; generalized RDF
             goes to files named `GENERALIZED`.
         predicates: Whose facts are written.
+        inferred: Leave out what is asserted.
         trace: Also write iterations and multiplicities.
         header: Begin CSV files with a header line.
 
@@ -58,7 +71,7 @@ def write_closure(
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for predicate in predicates:
-            facts = session.engine.facts(predicate)
+            facts = facts_of(session, predicate, inferred=inferred)
             if predicate in _LINES:
                 generalized += _write_lines(directory, predicate, facts, session.dictionary)
             else:
@@ -126,6 +139,8 @@ def print_closure(
     format_: Format,
     stream: BinaryIO,
     prefixes: Mapping[str, str],
+    *,
+    inferred: bool,
 ) -> int:
     """Print the facts in a format, sorted; returns how many are not printed, as they are not RDF.
 
@@ -135,6 +150,7 @@ def print_closure(
         format_: The format.
         stream: Gets the text.
         prefixes: Prefix name to IRI, for the formats that have them.
+        inferred: Leave out what is asserted.
     """
     syntax = graph_syntax(format_)
     writer, generalized = message_writer(format_ if syntax is None else NQUADS), 0
@@ -142,7 +158,8 @@ def print_closure(
     def blocks() -> Iterator[list[bytes]]:
         nonlocal generalized
         for predicate in predicates:
-            facts = in_order(session.engine.facts(predicate), session.dictionary)
+            present = facts_of(session, predicate, inferred=inferred)
+            facts = in_order(present, session.dictionary)
             if syntax is not None and predicate == QUAD:
                 facts = _by_graph(facts)
             for start in range(0, len(facts), _CHUNK):

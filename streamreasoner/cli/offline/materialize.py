@@ -43,6 +43,13 @@ _Output: TypeAlias = Annotated[
         help="Write the closure here: triple.nt, quad.nq, and a .csv for each other predicate."
     ),
 ]
+_Inferred: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--inferred",
+        help="Print and write only what is inferred: present facts that are not asserted.",
+    ),
+]
 _Trace: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -71,6 +78,7 @@ def materialize(
     facts: Facts,
     output: _Output = None,
     *,
+    inferred: _Inferred = False,
     trace: _Trace = False,
     provenance: _Provenance = None,
     header: _Header = False,
@@ -129,15 +137,19 @@ def materialize(
     if output is not None:
         with console.status(f"Writing {output}"):
             names = program.arities if hidden else program.visible
-            generalized = write_closure(session, output, names, trace=trace, header=header)
+            generalized = write_closure(
+                session, output, names, inferred=inferred, trace=trace, header=header
+            )
     if provenance is not None:
         write_provenance(session, provenance)
     if written is not None:
         prefixes = _prefixes(program, facts)
-        unprinted = print_closure(session, shown, of_name(written), sys.stdout.buffer, prefixes)
+        unprinted = print_closure(
+            session, shown, of_name(written), sys.stdout.buffer, prefixes, inferred=inferred
+        )
         sys.stdout.flush()
     elif print_facts:
-        _print(session, shown, facts)
+        _print(session, shown, facts, inferred=inferred)
     report = sys.stderr if print_facts or written is not None else sys.stdout
     print(_statistics(reasoner.size(hidden=hidden), seconds), file=report)
     if generalized:
@@ -172,13 +184,14 @@ def _progress(console: Console) -> Progress:
     )
 
 
-def _print(session: Session, predicates: list[str], paths: list[Path]) -> None:
+def _print(session: Session, predicates: list[str], paths: list[Path], *, inferred: bool) -> None:
+    from streamreasoner.cli.offline.closure import facts_of
     from streamreasoner.facts import decode_facts, in_order
     from streamreasoner.shell.output import FactPrinter
 
     printer = FactPrinter(_prefixes(session.program, paths))
     for predicate in predicates:
-        args = in_order(session.engine.facts(predicate), session.dictionary)
+        args = in_order(facts_of(session, predicate, inferred=inferred), session.dictionary)
         for fact in decode_facts(predicate, args, session.dictionary):
             print(f"{printer.text(fact)} .")
 

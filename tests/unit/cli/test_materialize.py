@@ -324,3 +324,24 @@ def test_every_fact_has_its_provenance(tmp_path):
     for each in derived:
         assert {*each["urn:streamreasoner:sourceRule"]} <= said.keys()
         assert {*each.get("http://www.w3.org/ns/prov#wasDerivedFrom", [])} <= facts.keys()
+
+
+def test_what_is_inferred_is_what_is_not_asserted(tmp_path):
+    """Printed, in a format and in files; what is asserted and derived too is left out."""
+    rules = write(
+        tmp_path / "rules.srl",
+        "PREFIX : <http://example.org/> DATA { :c :to :d }"
+        " RULE { ?x :to ?z } WHERE { ?x :to ?y . ?y :to ?z }",
+    )
+    triple = "<http://example.org/{}> <http://example.org/to> <http://example.org/{}> .\n"
+    facts = write(tmp_path / "facts.nt", "".join(triple.format(*pair) for pair in ("ab", "bc")))
+    expected = {triple.format(*pair) for pair in ("ac", "ad", "bd", "cd")}
+
+    assert len(run(rules, facts, "--inferred", "--print").stdout.splitlines()) == len(expected)
+    printed = run(rules, facts, "--inferred", "--format", "nquads").stdout
+    assert set(printed.splitlines(keepends=True)) == expected
+    run(rules, facts, "--inferred", "--output", tmp_path / "closure")
+    written = (tmp_path / "closure" / "triple.nt").read_text()
+    assert set(written.splitlines(keepends=True)) == expected
+    run(rules, facts, tmp_path / "closure" / "triple.nt", "--inferred", "--output", tmp_path)
+    assert (tmp_path / "triple.nt").read_text() == ""
