@@ -9,14 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Constant, Variable
+from streamreasoner.lang.ast import Variable
 from streamreasoner.sparql.rule_set import Absence, Assignment, Triple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
 
     from streamreasoner.sparql.algebra import Term
     from streamreasoner.sparql.rule_set import Rule, RuleSet
+
+    _Known: TypeAlias = str | tuple[int, str]
+    """A term or the label of a new node; or a variable, with the side that has it."""
+
+_PATTERN, _TEMPLATE = range(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ def _of_rule(
     once = is_run_once(rule, blank_nodes)
     for pattern, negated in _patterns(rule):
         for on, other in enumerate(rules):
-            if any(unify(pattern, template) for template in other.head):
+            if any(unify(pattern, template, blank_nodes) for template in other.head):
                 yield Dependency(index, on, negated or once, pattern, negated)
 
 
@@ -84,23 +90,31 @@ def _patterns(rule: Rule) -> Iterator[tuple[Triple, bool]]:
                 pass
 
 
-def unify(pattern: Triple, template: Triple) -> bool:
-    """Whether terms for the variables of both, which are not shared, make them one triple."""
-    known: dict[tuple[int, str], Constant | tuple[int, str]] = {}
+def unify(pattern: Triple, template: Triple, blank_nodes: frozenset[str]) -> bool:
+    """Whether terms for the variables of both, which are not shared, make them one triple.
 
-    def resolved(side: int, term: Term) -> Constant | tuple[int, str]:
-        value = term if isinstance(term, Constant) else (side, term.name)
-        while not isinstance(value, Constant) and value in known:
+    Args:
+        pattern: A pattern, in which a blank node is a variable.
+        template: A template, in which it is a new node: no other term that is known.
+        blank_nodes: The names of variables that stand for blank nodes.
+    """
+    known: dict[tuple[int, str], _Known] = {}
+
+    def resolved(side: int, term: Term) -> _Known:
+        value: _Known = (side, term.name) if isinstance(term, Variable) else term.term
+        if isinstance(term, Variable) and side == _TEMPLATE and term.name in blank_nodes:
+            value = term.name
+        while isinstance(value, tuple) and value in known:
             value = known[value]
         return value
 
     for left, right in zip(pattern.terms, template.terms, strict=True):
-        first, second = resolved(0, left), resolved(1, right)
+        first, second = resolved(_PATTERN, left), resolved(_TEMPLATE, right)
         if first == second:
             continue
-        if not isinstance(first, Constant):
+        if isinstance(first, tuple):
             known[first] = second
-        elif not isinstance(second, Constant):
+        elif isinstance(second, tuple):
             known[second] = first
         else:
             return False
