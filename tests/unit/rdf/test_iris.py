@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyoxigraph
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from streamreasoner.errors import TermError
@@ -84,9 +84,13 @@ def test_what_has_no_meaning_is_refused(base, reference, reason):
     parts=st.lists(st.sampled_from(["/", "..", ".", "a", "?", "#", "%41", "é"]), max_size=7),
 )
 def test_another_implementation_agrees(base, query, parts):
-    """Oxigraph's, which removes the dots of the reference but not those of the base."""
+    """Oxigraph's, which removes the dots of the reference but not those of the base.
+
+    It keeps those behind an empty authority, `///..`.
+    """
     base = f"http://h/{base}{query}"
     reference = "".join(parts)
+    assume(not reference.startswith("///"))
     turtle = f"<{reference}> a 1 ."
     try:
         (quad,) = pyoxigraph.parse(turtle, format=pyoxigraph.RdfFormat.TURTLE, base_iri=base)
