@@ -6,7 +6,7 @@ import resource
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TextIO, TypeAlias
 
 import typer
 
@@ -105,7 +105,6 @@ def materialize(
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.cli.files import tell_imported, tell_skipped
     from streamreasoner.cli.offline.closure import (
-        GENERALIZED,
         check_printable,
         print_closure,
         printed,
@@ -151,11 +150,7 @@ def materialize(
     elif print_facts:
         _print(session, shown, facts, inferred=inferred)
     report = sys.stderr if print_facts or written is not None else sys.stdout
-    print(_statistics(reasoner.size(hidden=hidden), seconds), file=report)
-    if generalized:
-        print(f"{_not_rdf(generalized)}, in files named *{GENERALIZED}.*", file=report)
-    if unprinted:
-        print(f"{_not_rdf(unprinted)}, not printed; --format json prints them.", file=report)
+    _tell(_statistics(reasoner.size(hidden=hidden), seconds), generalized, unprinted, report)
     if print_violations(session):
         raise typer.Exit(VIOLATED)
 
@@ -166,6 +161,17 @@ def _statistics(size: Size, seconds: float) -> str:
         f"{counted(size.present, 'fact')}, {size.derived:,} of them derived;"
         f" {seconds:.1f} s, {peak:,.0f} MiB at the most."
     )
+
+
+def _tell(statistics: str, written: int, unprinted: int, report: TextIO) -> None:
+    """Print the statistics, and how many facts that were written or not printed are not RDF."""
+    from streamreasoner.cli.offline.closure import GENERALIZED
+
+    print(statistics, file=report)
+    if written:
+        print(f"{_not_rdf(written)}, in files named *{GENERALIZED}.*", file=report)
+    if unprinted:
+        print(f"{_not_rdf(unprinted)}, not printed; --format json prints them.", file=report)
 
 
 def _not_rdf(count: int) -> str:
