@@ -34,7 +34,12 @@ def test_files_have_the_facts_of_the_reasoner(rows, header):
     with TemporaryDirectory() as directory:
         folder = Path(directory) / "new"
         generalized = write_closure(
-            reasoner.session, folder, reasoner.program.visible, trace=False, header=header
+            reasoner.session,
+            folder,
+            reasoner.program.visible,
+            inferred=False,
+            trace=False,
+            header=header,
         )
         again = Reasoner.from_rules(RULES)
         again.load(folder / "t.csv", folder / "p.csv", folder / "on.csv", header=header)
@@ -65,6 +70,8 @@ def test_an_interrupted_command_leaves_no_incomplete_file(tmp_path, monkeypatch)
     monkeypatch.setattr(closure, "is_rdf", interrupt)
     reasoner.apply([Update("t", tuple(map(from_ntriples, ("<a:s>", "<a:p>", "<a:o>"))))])
     with pytest.raises(KeyboardInterrupt):
-        write_closure(reasoner.session, tmp_path, ["triple"], trace=False, header=False)
+        write_closure(
+            reasoner.session, tmp_path, ["triple"], inferred=False, trace=False, header=False
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["triple.nt"]
     assert (tmp_path / "triple.nt").read_text() == "before"
