@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from streamreasoner.lang.ast import Constant, Variable
+from streamreasoner.lang.ast import NOWHERE, Constant, Variable, Wildcard
 from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from streamreasoner.lang.ast import Term
+    from streamreasoner.lang.ast import Atom, Term
 
 T = TypeVar("T")
 Bound: TypeAlias = "tuple[tuple[int, int | None], ...]"
@@ -57,6 +57,17 @@ class FactPattern:
 
     predicate: str
     arguments: tuple[Term, ...] | None = None
+
+
+def matched_by(atom: Atom) -> FactPattern:
+    """What an atom of a body may match, whatever the values of its expressions."""
+    return FactPattern(
+        atom.predicate,
+        tuple(
+            each if isinstance(each, Constant | Variable) else Wildcard(NOWHERE)
+            for each in atom.arguments
+        ),
+    )
 
 
 def sort_key(fact: Fact) -> tuple[str, tuple[bytes, ...]]:

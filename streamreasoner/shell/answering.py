@@ -16,8 +16,8 @@ import pyarrow as pa
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.engine.epoch import Engine
 from streamreasoner.engine.updates import Updates
-from streamreasoner.facts import FactPattern, decode_rows, in_order, matching
-from streamreasoner.lang.ast import NOWHERE, Atom, Constant, Variable, Wildcard
+from streamreasoner.facts import decode_rows, in_order, matched_by, matching
+from streamreasoner.lang.ast import Atom, Constant
 from streamreasoner.lang.traversal import walk
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.query.question import ANSWER
@@ -96,19 +96,8 @@ def _selected(atoms: list[Atom], reasoner: Reasoner) -> NDArray[np.int32]:
         args = reasoner.session.engine.facts(predicate)
     mask = np.zeros(len(args), np.bool_)
     for atom in atoms:
-        mask |= matching(_pattern(atom), args, reasoner.session.dictionary)
+        mask |= matching(matched_by(atom), args, reasoner.session.dictionary)
     return args[mask]
-
-
-def _pattern(atom: Atom) -> FactPattern:
-    """What an atom may match, whatever the values of its expressions."""
-    return FactPattern(
-        atom.predicate,
-        tuple(
-            each if isinstance(each, Constant | Variable) else Wildcard(NOWHERE)
-            for each in atom.arguments
-        ),
-    )
 
 
 def _encoded(

@@ -34,7 +34,7 @@ from streamreasoner.sparql.rules.patterns import Patterns
 from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError, atom
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from streamreasoner.lang.ast import Rule
     from streamreasoner.sparql.algebra import Path, Pattern, Query, Term
@@ -194,15 +194,8 @@ class _Calls:
         match node:
             case Apply(name, (), span) if name in self._others:
                 return cast("_Node", placed(self._others[name], lambda _: span))
-            case tuple():
-                return cast("_Node", tuple(map(self.put, node)))
-            case Span():
-                return node
-            case _ if is_dataclass(node) and not isinstance(node, type):
-                values = {each.name: self.put(getattr(node, each.name)) for each in fields(node)}
-                return cast("_Node", replace(node, **values))
             case _:
-                return node
+                return _rebuilt(node, self.put)
 
 
 class _Substitution:
@@ -217,7 +210,7 @@ class _Substitution:
         self._terms = terms
         self._key = Variable(key, NOWHERE)
 
-    def put(self, node: _Node) -> _Node:  # noqa: PLR0911 - one for each kind of node
+    def put(self, node: _Node) -> _Node:
         """The same node with terms."""
         match node:
             case Apply("BOUND", (Variable(name),), span) if name in self._terms:
@@ -237,18 +230,25 @@ class _Substitution:
                 keys = self._kept(node.keys) or ((self._key,) if node.keys else ())
                 pattern, results = self.put(node.pattern), self.put(node.results)
                 return cast("_Node", replace(node, pattern=pattern, keys=keys, results=results))
-            case tuple():
-                return cast("_Node", tuple(map(self.put, node)))
-            case Span():
-                return node
-            case _ if is_dataclass(node) and not isinstance(node, type):
-                values = {each.name: self.put(getattr(node, each.name)) for each in fields(node)}
-                return cast("_Node", replace(node, **values))
             case _:
-                return node
+                return _rebuilt(node, self.put)
 
     def _kept(self, variables: Iterable[Variable]) -> tuple[Variable, ...]:
         return tuple(each for each in variables if each.name not in self._terms)
+
+
+def _rebuilt(node: _Node, put: Callable[[object], object]) -> _Node:
+    """A node with other parts; what has none, as it is."""
+    match node:
+        case tuple():
+            return cast("_Node", tuple(map(put, node)))
+        case Span():
+            return node
+        case _ if is_dataclass(node) and not isinstance(node, type):
+            values = {each.name: put(getattr(node, each.name)) for each in fields(node)}
+            return cast("_Node", replace(node, **values))
+        case _:
+            return node
 
 
 def _nodes(node: object) -> Iterator[object]:

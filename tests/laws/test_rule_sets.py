@@ -268,7 +268,7 @@ def needed(body, *, of_data):
 
 
 def strata(rules):
-    """The number of each rule's stratum; None if there are none."""
+    """The number of each rule's stratum; None if the rules have no strata."""
     edges = [
         (number, other, negated or is_run_once(rules[number]))
         for number, (_, body, of_data) in enumerate(rules)

@@ -17,8 +17,8 @@ from streamreasoner.counts import counted
 from streamreasoner.engine.session import Session
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError
-from streamreasoner.facts import FactPattern, in_order, matching
-from streamreasoner.lang.ast import NOWHERE, Constant, Variable, Wildcard
+from streamreasoner.facts import in_order, matched_by, matching
+from streamreasoner.lang.ast import Variable
 from streamreasoner.query.goals.goal_program import goal_program
 from streamreasoner.query.sparql.answers import Solutions, Truth
 from streamreasoner.query.sparql.query_terms import QueryTerms
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.engine.session import Store
-    from streamreasoner.facts import Terms
-    from streamreasoner.lang.ast import Atom
+    from streamreasoner.facts import FactPattern, Terms
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.query.goals.goal_program import Demand, GoalProgram
     from streamreasoner.query.sparql.answers import Answer
@@ -42,9 +41,9 @@ class Pays:
     """When demands pay.
 
     Attributes:
-        rules: For at most so many rules, as planning them takes longer than many a load.
-        facts: While they have read at most so many facts of the input,
-        part: or at most this part of them.
+        rules: The most rules, as planning more takes longer than a load often does.
+        facts: The most facts of the input that demands may read,
+        part: or the largest part of them, if that is more.
     """
 
     rules: int = 400
@@ -135,7 +134,7 @@ class GoalEvaluation:
             if atom.predicate in self._facts:
                 args = self._facts[atom.predicate]
                 yield from self._taken(
-                    atom.predicate, np.flatnonzero(matching(_bound(atom), args, self._terms))
+                    atom.predicate, np.flatnonzero(matching(matched_by(atom), args, self._terms))
                 )
 
     def _demanded(self, demand: Demand) -> NDArray[np.intp]:
@@ -217,14 +216,3 @@ def asserted_facts(session: Session) -> dict[str, NDArray[np.int32]]:
         selected = session.evaluated.select(predicate, {})
         found[predicate] = selected.args[selected.asserted > 0]
     return found
-
-
-def _bound(atom: Atom) -> FactPattern:
-    """The facts that an atom may match, whatever its expressions are."""
-    return FactPattern(
-        atom.predicate,
-        tuple(
-            each if isinstance(each, Constant | Variable) else Wildcard(NOWHERE)
-            for each in atom.arguments
-        ),
-    )

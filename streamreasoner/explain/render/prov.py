@@ -62,7 +62,7 @@ def facts_prov(proofs: Iterable[Proof], printer: ExplanationPrinter) -> Iterator
 
 
 def no_prov(fact: str) -> DataError:
-    """What is said of an absent fact."""
+    """The error for an absent fact."""
     return DataError(
         f"{fact} is not present, so nothing has derived it. Ask for text or json, which say what is"
         " missing."
@@ -77,7 +77,7 @@ def _described(name: str, pairs: Iterable[tuple[str, str]]) -> str:
 def _of_step(
     step: ProofStep, names: list[str], rules: dict[str, Rule], printer: ExplanationPrinter
 ) -> Iterator[tuple[str, str]]:
-    """What is said of a fact; adds the rules that derive it."""
+    """The predicates and objects of a fact; adds the rules that derive it."""
     yield "a", "prov:Entity"
     yield from _of_fact(step.fact)
     if step.asserted:

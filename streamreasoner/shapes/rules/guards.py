@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def without_guards(rules: Sequence[Rule]) -> list[Rule]:
-    """The rules of one rule in SPARQL, none of which negates what they derive.
+    """The rules of one rule in SPARQL, without negation of what they derive.
 
     Args:
         rules: Those that derive triples, and those of helpers.
