@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.constants import UNREADABLE
-from streamreasoner.rdf.term_kind import is_iri
+from streamreasoner.rdf.term_kind import is_iri, is_triple_term
 from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS
 from streamreasoner.values.kinds import (
     ANYTHING,
@@ -94,6 +94,8 @@ def kind_of(term: str) -> Kind:
     """Return the kind of a canonical term."""
     if is_iri(term):
         return Kind.IRI
+    if is_triple_term(term):
+        return Kind.TRIPLE
     parsed = literal(term)
     if parsed is None:
         return Kind.BLANK_NODE

@@ -122,6 +122,11 @@ def _node(term: Term) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
         return rdflib.URIRef(term.value)
     if term.kind is TermKind.BLANK_NODE:
         return rdflib.BNode(term.value)
+    if term.kind is TermKind.TRIPLE_TERM or term.direction is not None:
+        what = "triple term" if term.direction is None else "literal with a base direction"
+        raise TermError(
+            f"rdflib has no {what}, such as {str(term)[:100]}; take terms as text or as `Term`."
+        )
     if term.language is not None:
         return rdflib.Literal(term.value, lang=term.language)
     return rdflib.Literal(term.value) if term.datatype == XSD_STRING else _to_rdflib(term)

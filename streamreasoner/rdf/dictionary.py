@@ -16,7 +16,7 @@ import pyarrow as pa
 from streamreasoner.errors import OutOfIdsError, TermError
 from streamreasoner.native.reserved import ReservedColumn, reservable
 from streamreasoner.rdf.kernels import hash_table, term_columns
-from streamreasoner.rdf.term_kind import IRI_START, LITERAL_START
+from streamreasoner.rdf.term_kind import BLANK_NODE_START, IRI_START
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.system.capacity import full
 from streamreasoner.system.memory import Fill
@@ -237,13 +237,14 @@ class Dictionary:
             ),
         )
 
-    def is_literal(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which of `ids` (flattened) are literals, which cannot be subjects or predicates.
+    def is_resource(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which of `ids` (flattened) are IRIs or blank nodes, the only valid subjects and graphs.
 
         Raises:
             IndexError: An id was never assigned.
         """
-        return np.equal(self._first_bytes(ids), ord(LITERAL_START))
+        kinds = self._kind_bytes(ids)
+        return np.equal(kinds, ord(IRI_START)) | np.equal(kinds, ord(BLANK_NODE_START[0]))
 
     def is_iri(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which of `ids` (flattened) are IRIs, the only valid predicates of triples.
@@ -251,7 +252,7 @@ class Dictionary:
         Raises:
             IndexError: An id was never assigned.
         """
-        return np.equal(self._first_bytes(ids), ord(IRI_START))
+        return np.equal(self._kind_bytes(ids), ord(IRI_START))
 
     def grow(self) -> None:
         """Make room after a kernel returned FULL: double the hash table.
@@ -296,11 +297,11 @@ class Dictionary:
             row += 1
         return ids
 
-    def _first_bytes(self, ids: NDArray[np.integer]) -> NDArray[np.uint8]:
+    def _kind_bytes(self, ids: NDArray[np.integer]) -> NDArray[np.uint8]:
         flat = self._checked(ids)
-        first = np.empty(len(flat), dtype=np.uint8)
-        term_columns.first_bytes(self._header, flat, first)
-        return first
+        kinds = np.empty(len(flat), dtype=np.uint8)
+        term_columns.kind_bytes(self._header, flat, kinds)
+        return kinds
 
     def _offsets(self, flat: NDArray[np.int64]) -> NDArray[np.int64]:
         offsets = np.empty(len(flat) + 1, dtype=np.int64)

@@ -1,12 +1,13 @@
 r"""One RDF term as text. Invariant: equal RDF terms have exactly one canonical text.
 
-Input is a term in RDF 1.1 N-Triples syntax (https://www.w3.org/TR/n-triples/, section 7). Output
+Input is a term in N-Triples 1.2 (https://www.w3.org/TR/rdf12-n-triples/, section 7). Output
 is canonical N-Triples (https://www.w3.org/TR/rdf12-n-triples/, "A Canonical form of N-Triples"):
 
 - in literals BS, HT, LF, FF, CR, the quotation mark and the backslash are written `\b \t \n \f \r
   \" \\`; other characters below U+0020, DEL, U+FFFE and U+FFFF are written `\uXXXX` with
   upper-case digits; every other character stands for itself;
-- IRIs contain no escapes; `^^xsd:string` is omitted; language tags are in lower case.
+- IRIs contain no escapes; `^^xsd:string` is omitted; language tags are in lower case;
+- a triple term is `<<( S P O )>>`, with single spaces.
 
 Lexical forms are preserved: `"01"^^xsd:integer` and `"1"^^xsd:integer` are two terms (RDF 1.1
 Concepts, section 3.3). IRIs are validated by pyoxigraph, without access to files or the network.
@@ -23,6 +24,7 @@ import pyoxigraph
 
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.term_kind import TermKind, is_blank_node, is_iri, is_literal, is_triple_term
+from streamreasoner.rdf.triple_terms import components, triple_term, unnested
 from streamreasoner.rdf.vocabulary import (
     RDF_DIR_LANG_STRING,
     RDF_LANG_STRING,
@@ -64,8 +66,13 @@ _SHORT_ESCAPES = {
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]+(?:[+-]\d\d:\d\d)?")
 _SHOWN_CHARACTERS = 100
 _WORD = re.compile(r"[\w .,-]+")
-_TRIPLE_TERM = "a triple term is of RDF 1.2, and RDF 1.1 is read"
-_DIRECTION = re.compile(r"--[a-zA-Z]+\Z")
+_TRIPLE_TERM = (
+    "a triple term is written <<( subject predicate object )>>, where the subject is an IRI or a"
+    " blank node, and the predicate is an IRI"
+)
+_DIRECTION = re.compile(r"--([a-zA-Z]+)\Z")
+DIRECTIONS = ("ltr", "rtl")
+"""Base directions of literals, as they are written."""
 _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 
@@ -75,16 +82,19 @@ class Term:
     """One RDF term, with its text unescaped.
 
     Attributes:
-        kind: IRI, blank node or literal.
-        value: The IRI, the blank node label or the lexical form.
+        kind: IRI, blank node, literal or triple term.
+        value: The IRI, the blank node label, the lexical form, or the canonical text of a triple
+            term.
         language: Lower-case language tag of a language-tagged literal, else None.
         datatype: Datatype IRI of any other literal (xsd:string included), else None.
+        direction: Base direction of a literal with a language, `ltr` or `rtl`, else None.
     """
 
     kind: TermKind
     value: str
     language: str | None = None
     datatype: str | None = None
+    direction: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Term:
@@ -97,14 +107,25 @@ class Term:
 
     def __str__(self) -> str:
         """Canonical N-Triples."""
+        if self.kind is TermKind.TRIPLE_TERM:
+            return self.value
         if self.kind is TermKind.IRI:
             return f"<{self.value}>"
         if self.kind is TermKind.BLANK_NODE:
             return f"_:{self.value}"
         text = quoted(self.value)
         if self.language is not None:
-            return f"{text}@{self.language}"
+            direction = "" if self.direction is None else f"--{self.direction}"
+            return f"{text}@{self.language}{direction}"
         return text if self.datatype == XSD_STRING else f"{text}^^<{self.datatype}>"
+
+    @property
+    def components(self) -> tuple[Term, Term, Term] | None:
+        """Subject, predicate and object of a triple term, else None."""
+        if self.kind is not TermKind.TRIPLE_TERM:
+            return None
+        subject, predicate, object_ = components(self.value)
+        return parse(subject), parse(predicate), parse(object_)
 
 
 def quoted(text: str) -> str:
@@ -116,7 +137,7 @@ def canonical(text: str) -> str:
     """Canonical N-Triples text of one term in N-Triples syntax.
 
     Raises:
-        TermError: `text` is not exactly one valid RDF 1.1 term.
+        TermError: `text` is not exactly one valid term of RDF 1.2.
     """
     return str(parse(text))
 
@@ -130,7 +151,7 @@ def parse(text: str) -> Term:
     if (surrogate := _SURROGATE.search(text)) is not None:
         raise _error(text, "a surrogate code point is not a character", surrogate.start())
     if is_triple_term(text):
-        raise _error(text, _TRIPLE_TERM, 0)
+        return _triple_term(text)
     if is_iri(text):
         return Term(TermKind.IRI, _iri(text, 0))
     if is_blank_node(text):
@@ -145,7 +166,7 @@ def parse(text: str) -> Term:
         return Term(TermKind.BLANK_NODE, label[1])
     if is_literal(text):
         return _literal(text)
-    reason = 'a term is an <IRI>, a _:blankNode or a "literal"'
+    reason = 'a term is an <IRI>, a _:blankNode, a "literal" or a <<( triple term )>>'
     if _WORD.fullmatch(text):
         reason += f"; a text is written in quotation marks, {quoted(text[:_SHOWN_CHARACTERS])}"
     raise _error(text, reason, 0)
@@ -264,9 +285,14 @@ def _literal(text: str) -> Term:
         return Term(TermKind.LITERAL, value, datatype=XSD_STRING)
     language = _LANGUAGE.match(text, end)
     if language is not None:
-        if _DIRECTION.match(text, language.end()):
-            reason = "a base direction is of RDF 1.2, and RDF 1.1 is read"
-            raise _error(text, reason, language.end())
+        direction = _DIRECTION.match(text, language.end())
+        if direction is not None:
+            if direction[1] not in DIRECTIONS:
+                reason = "the base direction of a literal is ltr or rtl, in lower case"
+                raise _error(text, reason, direction.start(1))
+            return Term(
+                TermKind.LITERAL, value, language=language[1].lower(), direction=direction[1]
+            )
         if language.end() != len(text):
             raise _error(text, "the language tag is malformed", language.end())
         return Term(TermKind.LITERAL, value, language=language[1].lower())
@@ -277,6 +303,17 @@ def _literal(text: str) -> Term:
     if datatype in (RDF_LANG_STRING, RDF_DIR_LANG_STRING):
         raise _error(text, "a literal of this datatype needs a language tag", marker.end())
     return Term(TermKind.LITERAL, value, datatype=datatype)
+
+
+def _triple_term(text: str) -> Term:
+    parts = unnested(text)
+    if parts is None:
+        raise _error(text, _TRIPLE_TERM, 0)
+    heads, innermost = parts
+    term = canonical(innermost)
+    for subject, predicate in reversed(heads):
+        term = triple_term(canonical(subject), canonical(predicate), term)
+    return Term(TermKind.TRIPLE_TERM, term)
 
 
 def _iri(text: str, start: int) -> str:

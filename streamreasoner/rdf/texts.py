@@ -12,7 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.rdf.term_kind import BLANK_NODE_START, IRI_START, LITERAL_START
+from streamreasoner.rdf.term_kind import (
+    BLANK_NODE_START,
+    IRI_START,
+    LITERAL_START,
+    TRIPLE_TERM_START,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +45,7 @@ def scalar(text: str) -> pa.LargeStringScalar:
 
 def are_iris(terms: pa.Array) -> pa.BooleanArray:
     """Which terms of a column are IRIs."""
-    return pc.starts_with(terms, IRI_START)
+    return pc.and_not(pc.starts_with(terms, IRI_START), are_triple_terms(terms))
 
 
 def are_blank_nodes(terms: pa.Array) -> pa.BooleanArray:
@@ -51,3 +56,13 @@ def are_blank_nodes(terms: pa.Array) -> pa.BooleanArray:
 def are_literals(terms: pa.Array) -> pa.BooleanArray:
     """Which terms of a column are literals."""
     return pc.starts_with(terms, LITERAL_START)
+
+
+def are_triple_terms(terms: pa.Array) -> pa.BooleanArray:
+    """Which terms of a column are triple terms."""
+    return pc.starts_with(terms, TRIPLE_TERM_START)
+
+
+def are_resources(terms: pa.Array) -> pa.BooleanArray:
+    """Which terms of a column are IRIs or blank nodes, which alone can be subjects or graphs."""
+    return pc.or_(are_iris(terms), are_blank_nodes(terms))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from streamreasoner.rdf.term_kind import is_triple_term
+from streamreasoner.rdf.triple_terms import components
 from streamreasoner.values.literal import literal
 from streamreasoner.values.numbers import NUMERIC
 from streamreasoner.values.valuation import ValueKind
@@ -58,12 +60,24 @@ def compare(left: str, right: str) -> int | None:
     """Order of two canonical terms by value: -1, 0 or 1; None if they are not comparable."""
     if left == right:
         return 0
+    if is_triple_term(left) and is_triple_term(right):
+        return _equal_objects(left, right)
     a, b = literal(left), literal(right)
     if a is None or b is None or _family(a) != _family(b) or _family(a) is ValueKind.NONE:
         return None
     if ValueKind.DOUBLE in (a.value.kind, b.value.kind):
         return _sign(a.value.double, b.value.double)
     return _sign(_key(a), _key(b))
+
+
+def _equal_objects(left: str, right: str) -> int | None:
+    """0 if two triple terms differ in equal objects at most; they have no order."""
+    while is_triple_term(left) and is_triple_term(right):
+        *nodes, left = components(left)
+        *others, right = components(right)
+        if nodes != others:
+            return None
+    return 0 if compare(left, right) == 0 else None
 
 
 def _extreme(sign: int, arguments: tuple[str, ...]) -> str | None:

@@ -22,6 +22,7 @@ class Kind(Enum):
     BOOLEAN = "a boolean"
     INSTANT = "a date or time"
     OTHER = "a literal of another datatype"
+    TRIPLE = "a triple term"
 
 
 Kinds: TypeAlias = frozenset[Kind]
@@ -33,7 +34,8 @@ TEXTS: Kinds = STRINGS | {Kind.TAGGED}
 ORDERED: Kinds = NUMBERS | STRINGS | {Kind.BOOLEAN, Kind.INSTANT}
 IRIS: Kinds = frozenset({Kind.IRI})
 NODES: Kinds = IRIS | {Kind.BLANK_NODE}
-LITERALS: Kinds = frozenset(Kind) - NODES
+TRIPLES: Kinds = frozenset({Kind.TRIPLE})
+LITERALS: Kinds = frozenset(Kind) - NODES - TRIPLES
 ANYTHING: Kinds = frozenset(Kind)
 
 _WORDS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from streamreasoner.rdf.term_kind import TermKind, is_literal
-from streamreasoner.rdf.terms import Term, parse
+from streamreasoner.rdf.term_kind import is_literal
+from streamreasoner.rdf.terms import parse, quoted
 from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.values.valuation import value
 
@@ -21,7 +21,7 @@ class ValuedLiteral(NamedTuple):
 
     Attributes:
         lexical: Lexical form, unescaped.
-        language: Lower-case language tag, or None.
+        language: Lower-case language tag, with a base direction as in `ar--rtl`; or None.
         datatype: Datatype IRI (xsd:string included), None if there is a language tag.
         value: Its value for comparisons.
     """
@@ -34,7 +34,7 @@ class ValuedLiteral(NamedTuple):
 
 @lru_cache(maxsize=_CACHED)
 def literal(text: str) -> ValuedLiteral | None:
-    """The literal of a canonical term; None if it is an IRI or a blank node."""
+    """The literal of a canonical term; None if it is another term."""
     if not is_literal(text):
         return None
     end = text.rindex('"')
@@ -55,6 +55,5 @@ def string(text: str) -> ValuedLiteral | None:
 
 
 def canonical(lexical: str, language: str | None = None) -> str:
-    """Canonical text of a string, with or without a language tag."""
-    datatype = XSD_STRING if language is None else None
-    return str(Term(TermKind.LITERAL, lexical, language, datatype))
+    """Canonical text of a string, with or without a language, as `ValuedLiteral` has it."""
+    return quoted(lexical) if language is None else f"{quoted(lexical)}@{language}"

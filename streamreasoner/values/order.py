@@ -9,19 +9,32 @@ from __future__ import annotations
 import math
 import struct
 
-from streamreasoner.rdf.term_kind import is_blank_node, is_literal
+from streamreasoner.rdf.term_kind import is_blank_node, is_literal, is_triple_term
+from streamreasoner.rdf.triple_terms import components
 from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.values.literal import canonical, literal, string
 from streamreasoner.values.numbers import NUMERIC
 from streamreasoner.values.valuation import ValueKind
 
-_BLANK_NODE, _IRI, _BOOLEAN, _NUMBER, _INSTANT, _STRING, _OTHER = (bytes([i]) for i in range(7))
+_BLANK_NODE, _IRI, _BOOLEAN, _NUMBER, _INSTANT, _STRING, _OTHER, _TRIPLE = (
+    bytes([i]) for i in range(8)
+)
+_NODE_END = b"\0"
 _SIGN = 1 << 63
 _ALL = (1 << 64) - 1
 
 
 def order_key(term: str) -> bytes:
     """Bytes that compare as the canonical term does."""
+    key = b""
+    while is_triple_term(term):
+        *nodes, term = components(term)
+        # No node has a zero byte, and an object is last, so that its key needs no end.
+        key += _TRIPLE + b"".join(order_key(node) + _NODE_END for node in nodes)
+    return key + _simple_key(term)
+
+
+def _simple_key(term: str) -> bytes:
     text = term.encode()
     if not is_literal(term):
         return (_BLANK_NODE if is_blank_node(term) else _IRI) + text

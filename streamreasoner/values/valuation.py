@@ -41,7 +41,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 
 class ValueKind(IntEnum):
-    """The kind of a literal's value: EXACT is a decimal, INTEGER any type of integer.
+    """The kind of a value: EXACT is a decimal, INTEGER any type of integer, TRIPLE a triple term.
 
     Numbers (EXACT, INTEGER, DOUBLE) can be compared with each other; all other kinds only with
     values of the same kind.
@@ -54,6 +54,7 @@ class ValueKind(IntEnum):
     BOOLEAN = 4
     INSTANT = 5
     INTEGER = 6
+    TRIPLE = 7
 
 
 @dataclass(frozen=True, slots=True)

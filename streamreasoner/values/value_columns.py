@@ -1,4 +1,7 @@
-"""Comparable values by term id. Invariant: rows below `len(self)` agree with `valuation.value`."""
+"""Comparable values by term id. Invariant: rows below `len(self)` agree with `valuation.value`.
+
+Triple terms have the ids of their components, which are added to the dictionary.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ import numpy as np
 
 from streamreasoner.native.reserved import ReservedColumn
 from streamreasoner.rdf.kernels import hash_table
+from streamreasoner.rdf.term_kind import is_triple_term
 from streamreasoner.rdf.terms import parse
+from streamreasoner.rdf.triple_terms import components
 from streamreasoner.rdf.vocabulary import XSD_INTEGER
 from streamreasoner.values.kernels import comparing, decimals, integers
-from streamreasoner.values.valuation import value
+from streamreasoner.values.valuation import ValueKind, value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,12 +96,11 @@ class Values:
 
     def extend(self) -> None:
         """Compute the values of the terms added since the last call."""
-        known, stop = len(self), len(self._dictionary)
-        if known == stop:
-            return
-        for start in range(known, stop, _BATCH):
-            self._fill(start, min(start + _BATCH, stop))
-        self.table[comparing.LENGTH] = stop
+        # The components of triple terms become terms too.
+        while (start := len(self)) < len(self._dictionary):
+            stop = min(start + _BATCH, len(self._dictionary))
+            self._fill(start, stop)
+            self.table[comparing.LENGTH] = stop
 
     def intern_integer(self, number: int) -> int:
         """Id of an int64 integer as a term, added with its value if new."""
@@ -121,6 +125,12 @@ class Values:
         for term, text in zip(
             typed.tolist(), self._dictionary.decode(typed).to_pylist(), strict=True
         ):
+            if is_triple_term(text):
+                subject, predicate, object_ = map(self._dictionary.intern, components(text))
+                self._whole.array[term] = subject << comparing.NODE_BITS | predicate
+                self._fraction.array[term] = object_
+                kinds[term] = ValueKind.TRIPLE
+                continue
             literal = parse(text)
             literal_value = value(literal.value, literal.datatype)
             self._whole.array[term] = literal_value.whole

@@ -22,6 +22,7 @@ from oracle.terms import (
     literal,
     number,
     string,
+    triple,
     value,
 )
 
@@ -46,6 +47,10 @@ def compare(left_term, operator, right_term):
     left, right = value(left_term), value(right_term)
     if left_term == right_term:
         return operator in ("=", "<=", ">=")
+    if triple(left_term) and triple(right_term):
+        pairs = zip(triple(left_term), triple(right_term), strict=True)
+        same = all(compare(one, "=", other) for one, other in pairs)
+        return operator in (("=", "<=", ">=") if same else ("!=",))
     if kind(left) is None or kind(left) != kind(right):
         return operator == "!="
     if float in (type(left), type(right)):
@@ -153,6 +158,22 @@ def is_number_of(*names):
     return lambda term: number(term) is not None and literal(term)[2].removeprefix(XSD) in names
 
 
+def str_lang_dir(text, language, direction):
+    """A text with a language and a base direction; None if one of them is not one."""
+    tagged = call("strlang", [text, language])
+    direct = literal(direction)
+    if tagged is None or direct not in [(each, None, XSD + "string") for each in ("ltr", "rtl")]:
+        return None
+    return f"{tagged}--{direct[0]}"
+
+
+def make_triple(subject, predicate, term):
+    """A triple term; None if the subject or the predicate cannot be one."""
+    if literal(subject) or triple(subject) or not TESTS["is_iri"](predicate):
+        return None
+    return f"<<( {subject} {predicate} {term} )>>"
+
+
 FUNCTIONS = {
     "abs": absolute,
     "min": extreme("<"),
@@ -164,9 +185,15 @@ FUNCTIONS = {
     "upper": of_text(lambda text, language: string(text.upper(), language)),
     "to_string": of_literal(lambda lexical, *_: string(lexical)),
     "to_number": to_number,
-    "str": lambda term: string(term[1:-1]) if term[0] == "<" else call("to_string", [term]),
+    "str": lambda term: string(term[1:-1]) if TESTS["is_iri"](term) else call("to_string", [term]),
     "datatype": of_literal(lambda lexical, language, datatype: f"<{datatype}>"),  # noqa: ARG005
-    "lang": of_literal(lambda lexical, language, datatype: string(language or "")),  # noqa: ARG005
+    "lang": of_literal(lambda _, language, __: string((language or "").split("--")[0])),
+    "lang_dir": of_literal(lambda _, language, __: string((language or "").partition("--")[2])),
+    "str_lang_dir": str_lang_dir,
+    "subject": lambda term: (triple(term) or (None,) * 3)[0],
+    "predicate": lambda term: (triple(term) or (None,) * 3)[1],
+    "object": lambda term: (triple(term) or (None,) * 3)[2],
+    "triple": make_triple,
     "skolem": skolem,
     **more_builtins.FUNCTIONS,
 }
@@ -175,9 +202,12 @@ TESTS = {
     "starts_with": of_texts(str.startswith),
     "ends_with": of_texts(str.endswith),
     "matches": of_texts(matches),
-    "is_iri": lambda term: term[0] == "<",
+    "is_iri": lambda term: term[0] == "<" and not triple(term),
     "is_blank": lambda term: term[0] == "_",
     "is_literal": lambda term: term[0] == '"',
+    "is_triple": lambda term: triple(term) is not None,
+    "has_lang": lambda term: bool((literal(term) or ("", None))[1]),
+    "has_lang_dir": lambda term: "--" in ((literal(term) or ("", None))[1] or ""),
     "is_string": lambda term: text_of(term) is not None,
     "is_number": lambda term: number(term) is not None,
     "is_integer": is_number_of(*INTEGERS),

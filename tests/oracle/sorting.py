@@ -7,12 +7,12 @@ import re
 from datetime import UTC, datetime
 from fractions import Fraction
 
-from oracle.terms import KINDS, NUMBER, XSD, kind, literal, string, value
+from oracle.terms import KINDS, NUMBER, XSD, kind, literal, string, triple, value
 
 UNBOUND = "<urn:streamreasoner:unbound>"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MIDNIGHT = re.compile(r'("\d{4}-\d\d-\d\d)([^T]*)date>')
-FIRST_OF_LITERALS, OTHER, OF_STRINGS = 2, 6, 3
+FIRST_OF_LITERALS, OTHER, OF_STRINGS, TRIPLE = 2, 6, 3, 7
 
 
 def sort_key(directions, *terms):
@@ -32,6 +32,9 @@ def sort_key(directions, *terms):
 
 def key_of(term):
     """The bytes of one term: its kind, its value, its text."""
+    if parts := triple(term):
+        ended = b"".join(bytes(key_of(part)) + b"\0" for part in parts[:2])
+        return bytes([TRIPLE]) + ended + bytes(key_of(parts[2]))
     text = term.encode()
     if not term.startswith('"'):
         return bytes([term[0] == "<"]) + text

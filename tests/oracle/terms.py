@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
+DIR_LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"
 LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 
 LITERAL = re.compile(r'"(.*)"(?:@(.*)|\^\^<(.*)>)?', re.DOTALL)
@@ -50,7 +51,14 @@ def literal(text):
     if match is None:
         return None
     lexical = json.loads(f'"{match[1]}"')
-    return lexical, match[2], LANG_STRING if match[2] else match[3] or XSD + "string"
+    tagged = DIR_LANG_STRING if "--" in (match[2] or "") else LANG_STRING
+    return lexical, match[2], tagged if match[2] else match[3] or XSD + "string"
+
+
+def triple(text):
+    """(subject, predicate, object) of a triple term; None for other terms."""
+    match = re.fullmatch(r"<<\( (\S+) (\S+) (.*) \)>>", text, re.DOTALL)
+    return match and match.groups()
 
 
 def string(lexical, language=None, datatype=None):

@@ -29,11 +29,13 @@ HOLDING = {
 """The comparisons that hold between two terms, by their relation."""
 MIRRORED = {"<": ">", "=": "=", INCOMPARABLE: INCOMPARABLE}
 
-_LITERALS = frozenset(kind.name.lower() for kind in Kind) - {"iri", "blank_node"}
+_LITERALS = frozenset(kind.name.lower() for kind in Kind) - {"iri", "blank_node", "triple"}
 _KINDS = {
     "is_iri": {"iri"},
     "is_blank": {"blank_node"},
     "is_literal": _LITERALS,
+    "has_lang": {"tagged"},
+    "is_triple": {"triple"},
     "is_string": {"string", "tagged"},
     "is_number": {"integer", "decimal", "double"},
     "is_integer": {"integer"},

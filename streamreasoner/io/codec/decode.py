@@ -34,9 +34,9 @@ from streamreasoner.io.formats.rejected import Reason, RejectedError, in_order
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
 from streamreasoner.plan.program_plan import NO_SOURCES
 from streamreasoner.program.unknown import unknown_text
-from streamreasoner.rdf.term_kind import TermKind, kind_of
+from streamreasoner.rdf.term_kind import TermKind, is_triple_term, kind_of
 from streamreasoner.rdf.terms import canonical
-from streamreasoner.rdf.texts import are_blank_nodes, are_iris, are_literals
+from streamreasoner.rdf.texts import are_blank_nodes, are_iris, are_literals, are_triple_terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -58,6 +58,7 @@ _INVALID = {
     TermKind.IRI: Reason.INVALID_IRI,
     TermKind.BLANK_NODE: Reason.INVALID_BLANK_NODE,
     TermKind.LITERAL: Reason.INVALID_LITERAL,
+    TermKind.TRIPLE_TERM: Reason.NOT_A_TERM,
 }
 
 
@@ -372,18 +373,27 @@ def _check_kinds(
     rows: UpdateRows, terms: Sequence[pa.LargeStringArray], rejected: Rejections
 ) -> None:
     """RDF: subjects and graphs are IRIs or blank nodes, predicates are IRIs."""
-    for index in np.flatnonzero(are_literals(terms[0])).tolist():
-        detail = f"The subject {terms[0][index].as_py()[:80]} is a literal."
+    for index in np.flatnonzero(_no_resources(terms[0])).tolist():
+        detail = f"The subject {terms[0][index].as_py()[:80]} is {_kind(terms[0][index])}."
         _reject(rows, [index], Reason.SUBJECT_KIND, detail, rejected)
     if not pc.all(are_iris(terms[1])).as_py():
-        others = pc.or_(are_literals(terms[1]), are_blank_nodes(terms[1]))
-        for index in np.flatnonzero(others).tolist():
+        for index in np.flatnonzero(
+            pc.or_(_no_resources(terms[1]), are_blank_nodes(terms[1]))
+        ).tolist():
             detail = f"The predicate {terms[1][index].as_py()[:80]} is not an IRI."
             _reject(rows, [index], Reason.PREDICATE_KIND, detail, rejected)
     if rows.predicate == QUAD:
-        for index in np.flatnonzero(are_literals(terms[3])).tolist():
-            detail = f"The graph {terms[3][index].as_py()[:80]} is a literal."
+        for index in np.flatnonzero(_no_resources(terms[3])).tolist():
+            detail = f"The graph {terms[3][index].as_py()[:80]} is {_kind(terms[3][index])}."
             _reject(rows, [index], Reason.GRAPH_KIND, detail, rejected)
+
+
+def _no_resources(terms: pa.LargeStringArray) -> pa.BooleanArray:
+    return pc.or_(are_literals(terms), are_triple_terms(terms))
+
+
+def _kind(term: pa.Scalar) -> str:
+    return "a triple term" if is_triple_term(term.as_py()) else "a literal"
 
 
 def _not_rejected(rows: UpdateRows | EncodedUpdates, rejected: Rejections) -> NDArray[np.bool_]:

@@ -183,14 +183,14 @@ def _facts(
 def _check_rdf(
     name: str, predicate: str, dictionary: Dictionary, args: NDArray[np.int32], lines: list[int]
 ) -> None:
-    """Check that no literal is a subject or a graph, and that every predicate is an IRI."""
+    """Check that subjects and graphs are IRIs or blank nodes, and predicates IRIs."""
     arity = ARITIES[predicate]
     if args.shape[1] != arity:
         raise DataError(f"{name}:{lines[0]}: a {predicate} has {arity} cells, not {args.shape[1]}.")
-    wrong = dictionary.is_literal(args[:, 0]) | ~dictionary.is_iri(args[:, 1])
+    wrong = ~dictionary.is_resource(args[:, 0]) | ~dictionary.is_iri(args[:, 1])
     graph = ""
     if predicate == QUAD:
-        wrong |= dictionary.is_literal(args[:, _GRAPH])
+        wrong |= ~dictionary.is_resource(args[:, _GRAPH])
         graph = ", its graph an <IRI> or a _:blankNode"
     bad = np.flatnonzero(wrong)
     if len(bad):

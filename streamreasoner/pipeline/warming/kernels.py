@@ -44,7 +44,7 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (term_columns.find_term, (_TABLE, _NUMBER, _NUMBER)),
     (term_columns.term_offsets, (_TABLE, _LONGS, _LONGS)),
     (term_columns.copy_terms, (_TABLE, _LONGS, _LONGS, _NUMBER)),
-    (term_columns.first_bytes, (_TABLE, _LONGS, _TEXT)),
+    (term_columns.kind_bytes, (_TABLE, _LONGS, _TEXT)),
     (hash_table.rehash, (_SLOTS, _SLOTS)),
     (distinct_rows.hash_rows, (_INT_ROWS, _NUMBER, _SLOTS)),
     (

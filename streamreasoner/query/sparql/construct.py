@@ -13,7 +13,7 @@ import numpy as np
 from streamreasoner.lang.ast import Constant
 from streamreasoner.query.sparql.query_terms import UNBOUND
 from streamreasoner.query.sparql.solving.rows import Rows
-from streamreasoner.rdf.texts import are_iris, are_literals
+from streamreasoner.rdf.texts import are_iris, are_resources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,10 +60,10 @@ def constructed(
 
 
 def _is_rdf(ids: NDArray[np.int32], terms: QueryTerms) -> NDArray[np.bool_]:
-    """Whether the subject and the graph are not literals, and the predicate is an IRI."""
+    """Whether the subject and the graph are IRIs or blank nodes, and the predicate is an IRI."""
     distinct, places = np.unique(ids, return_inverse=True)
     texts = terms.decode(distinct)
     iris = np.asarray(are_iris(texts))[places].reshape(ids.shape)
-    literals = np.asarray(are_literals(texts))[places].reshape(ids.shape)
-    is_rdf: NDArray[np.bool_] = iris[:, 1] & ~literals[:, 0] & ~literals[:, 3:].any(1)
+    resources = np.asarray(are_resources(texts))[places].reshape(ids.shape)
+    is_rdf: NDArray[np.bool_] = iris[:, 1] & resources[:, 0] & resources[:, 3:].all(1)
     return is_rdf

@@ -17,8 +17,9 @@ from xml.sax.saxutils import escape, quoteattr
 from streamreasoner.errors import QueryError
 from streamreasoner.facts import decode_rows
 from streamreasoner.lang.constants import bare
-from streamreasoner.rdf.term_kind import is_blank_node, is_iri
+from streamreasoner.rdf.term_kind import is_blank_node, is_iri, is_triple_term
 from streamreasoner.rdf.terms import parse
+from streamreasoner.rdf.triple_terms import components
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -94,16 +95,25 @@ def _optional(write: Callable[[str], str]) -> Callable[[str | None], str]:
 
 
 def _json(term: str) -> str:
+    if is_triple_term(term):
+        subject, predicate, object_ = map(_json, components(term))
+        parts = f'{{"subject":{subject},"predicate":{predicate},"object":{object_}}}'
+        return f'{{"type":"triple","value":{parts}}}'
     kind, value, language, datatype = _parts(term)
     more = ""
     if language:
-        more = f',"xml:lang":"{language}"'
+        tag, _, direction = language.partition("--")
+        more = f',"xml:lang":"{tag}"' + (f',"its:dir":"{direction}"' if direction else "")
     elif datatype:
         more = f',"datatype":{encode_basestring(datatype)}'
     return f'{{"type":"{kind}","value":{encode_basestring(value)}{more}}}'
 
 
 def _xml(term: str) -> str:
+    if is_triple_term(term):
+        names = ("subject", "predicate", "object")
+        parts = zip(names, map(_xml, components(term)), strict=True)
+        return f"<triple>{''.join(f'<{name}>{part}</{name}>' for name, part in parts)}</triple>"
     kind, value, language, datatype = _parts(term)
     if (wrong := _NOT_XML.search(value)) is not None:
         raise QueryError(
@@ -112,7 +122,10 @@ def _xml(term: str) -> str:
         )
     attribute = ""
     if language:
-        attribute = f' xml:lang="{language}"'
+        tag, _, direction = language.partition("--")
+        attribute = f' xml:lang="{tag}"'
+        if direction:
+            attribute += f' xmlns:its="http://www.w3.org/2005/11/its" its:dir="{direction}"'
     elif datatype:
         attribute = f" datatype={quoteattr(datatype)}"
     if _MARKUP.search(value) is not None:
@@ -122,6 +135,8 @@ def _xml(term: str) -> str:
 
 
 def _csv(term: str) -> str:
+    if is_triple_term(term):
+        return term
     kind, value, _, _ = _parts(term)
     return f"_:{value}" if kind == "bnode" else value
 

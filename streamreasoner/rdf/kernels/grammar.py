@@ -26,6 +26,7 @@ LESS = ord("<")
 GREATER = ord(">")
 UNDERSCORE = ord("_")
 HYPHEN = ord("-")
+PARENTHESIS = ord("(")
 QUESTION = ord("?")
 _N, _R, _T, _B, _F = (ord(letter) for letter in "nrtbf")
 DELETE = 0x7F
@@ -84,6 +85,13 @@ def is_canonical(address: int, length: int) -> bool:
     if first == QUOTE:
         return is_literal(address, address + length)
     return is_blank_node(address, address + length)
+
+
+@kernel
+def kind_byte(address: int) -> int:
+    """What tells the kind of the term there: its first byte, or `(` for a triple term."""
+    first = load_byte(address)
+    return PARENTHESIS if first == LESS and load_byte(address + 1) == LESS else first
 
 
 @kernel

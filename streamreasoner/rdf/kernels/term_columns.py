@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.native.addresses import copy_bytes, int64_column, load_byte, signed
+from streamreasoner.native.addresses import copy_bytes, int64_column, signed
 from streamreasoner.native.compile import kernel
-from streamreasoner.rdf.kernels.grammar import is_canonical
+from streamreasoner.rdf.kernels.grammar import is_canonical, kind_byte
 from streamreasoner.rdf.kernels.hash_table import (
     ABSENT,
     ARENA,
@@ -99,8 +99,8 @@ def copy_terms(header: np.ndarray, ids: np.ndarray, offsets: np.ndarray, data: i
 
 
 @kernel
-def first_bytes(header: np.ndarray, ids: np.ndarray, out: np.ndarray) -> None:
-    """First byte of each term: `<` for an IRI, `_` for a blank node, `"` for a literal."""
+def kind_bytes(header: np.ndarray, ids: np.ndarray, out: np.ndarray) -> None:
+    """`<` for an IRI, `_` for a blank node, `"` for a literal, `(` for a triple term."""
     starts = int64_column(header[STARTS])
     for row in range(len(ids)):
-        out[row] = load_byte(header[ARENA] + starts[signed(ids[row])])
+        out[row] = kind_byte(header[ARENA] + starts[signed(ids[row])])

@@ -40,9 +40,9 @@ _NODE_KINDS = {
     "IRI": "not is_iri({v})",
     "BlankNode": "not is_blank({v})",
     "Literal": "not is_literal({v})",
-    "BlankNodeOrIRI": "is_literal({v})",
-    "BlankNodeOrLiteral": "is_iri({v})",
-    "IRIOrLiteral": "is_blank({v})",
+    "BlankNodeOrIRI": "not is_iri({v}), not is_blank({v})",
+    "BlankNodeOrLiteral": "not is_blank({v}), not is_literal({v})",
+    "IRIOrLiteral": "not is_iri({v}), not is_literal({v})",
 }
 _BOUNDS = {"minInclusive": ">=", "minExclusive": ">", "maxInclusive": "<=", "maxExclusive": "<"}
 _LENGTHS = {"minLength": "<", "maxLength": ">"}

@@ -8,8 +8,9 @@ from math import isnan
 
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.iris import resolve
-from streamreasoner.rdf.term_kind import is_iri
-from streamreasoner.rdf.terms import parse, to_ntriples
+from streamreasoner.rdf.term_kind import is_iri, is_resource, is_triple_term
+from streamreasoner.rdf.terms import DIRECTIONS, parse, to_ntriples
+from streamreasoner.rdf.triple_terms import components, triple_term
 from streamreasoner.rdf.vocabulary import (
     RDF_DIR_LANG_STRING,
     RDF_LANG_STRING,
@@ -79,13 +80,16 @@ def to_text(term: str) -> str | None:
 def datatype(term: str) -> str | None:
     """Datatype IRI of a literal."""
     parsed = literal(term)
-    return None if parsed is None else f"<{parsed.datatype or RDF_LANG_STRING}>"
+    if parsed is None:
+        return None
+    tagged = RDF_DIR_LANG_STRING if "--" in (parsed.language or "") else RDF_LANG_STRING
+    return f"<{parsed.datatype or tagged}>"
 
 
 def language(term: str) -> str | None:
     """Language tag of a literal, the empty string if it has none."""
     parsed = literal(term)
-    return None if parsed is None else canonical(parsed.language or "")
+    return None if parsed is None else canonical((parsed.language or "").partition("--")[0])
 
 
 def iri(term: str, base: str | None = None) -> str | None:
@@ -131,6 +135,44 @@ def with_language(text: str, tag: str) -> str | None:
     if _LANGUAGE.fullmatch(name.lexical) is None:
         return None
     return canonical(parsed.lexical, name.lexical.lower())
+
+
+def direction(term: str) -> str | None:
+    """Base direction of a literal, the empty string if it has none (SPARQL 1.2, LANGDIR)."""
+    parsed = literal(term)
+    return None if parsed is None else canonical((parsed.language or "").partition("--")[2])
+
+
+def with_direction(text: str, tag: str, name: str) -> str | None:
+    """The string with a language and a base direction, `ltr` or `rtl` (SPARQL 1.2, STRLANGDIR)."""
+    tagged, base = with_language(text, tag), literal(name)
+    if tagged is None or base is None or base.datatype != XSD_STRING:
+        return None
+    return f"{tagged}--{base.lexical}" if base.lexical in DIRECTIONS else None
+
+
+def has_language(term: str) -> bool:
+    """Whether it is a literal with a language, with or without a base direction."""
+    parsed = literal(term)
+    return parsed is not None and parsed.language is not None
+
+
+def has_direction(term: str) -> bool:
+    """Whether it is a literal with a base direction."""
+    parsed = literal(term)
+    return parsed is not None and "--" in (parsed.language or "")
+
+
+def component(index: int, term: str) -> str | None:
+    """Subject, predicate or object, 0 to 2, of a triple term."""
+    return components(term)[index] if is_triple_term(term) else None
+
+
+def triple(subject: str, predicate: str, object_: str) -> str | None:
+    """The triple term of three terms, if it is a triple of RDF 1.2 (SPARQL 1.2, TRIPLE)."""
+    if not (is_resource(subject) and is_iri(predicate)):
+        return None
+    return triple_term(subject, predicate, object_)
 
 
 def language_matches(tag: str, wanted: str) -> bool | None:

@@ -22,7 +22,14 @@ from streamreasoner.native.addresses import (
     signed,
 )
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.rdf.kernels.grammar import BACKSLASH, GREATER, QUOTE
+from streamreasoner.rdf.kernels.grammar import (
+    BACKSLASH,
+    GREATER,
+    LESS,
+    PARENTHESIS,
+    QUOTE,
+    kind_byte,
+)
 from streamreasoner.rdf.kernels.hash_table import ARENA, STARTS
 from streamreasoner.values.kernels import value_kinds
 
@@ -47,6 +54,10 @@ SMALL_LIMIT = 1 << 20
 
 INCOMPARABLE = 2
 
+# Of a triple term, `whole` has the ids of subject and predicate, and `fraction` that of the object.
+NODE_BITS = 32
+NODE_MASK = (1 << NODE_BITS) - 1
+
 _N, _R, _T, _B, _F, _U = (ord(letter) for letter in "nrtbfu")
 _UPPER_E, _UPPER_F = ord("E"), ord("F")
 _BEFORE_A = ord("A") - 10
@@ -67,6 +78,35 @@ def compare(values: np.ndarray, left: int, right: int) -> int:
     """
     if left == right:
         return 0
+    kinds = int8_column(values[KIND])
+    if signed(kinds[left]) == value_kinds.TRIPLE and signed(kinds[right]) == value_kinds.TRIPLE:
+        # Only the last components can be different terms that are equal, and triples have no order.
+        left, right = first_difference(values, left, right)
+        return 0 if compare_simple(values, left, right) == 0 else INCOMPARABLE
+    return compare_simple(values, left, right)
+
+
+@kernel
+def first_difference(values: np.ndarray, left: int, right: int) -> tuple[int, int]:
+    """The first components, from left to right, in which two different triple terms differ.
+
+    They are not both triple terms, but those that these have as objects are taken apart too.
+    """
+    kinds = int8_column(values[KIND])
+    nodes = int64_column(values[WHOLE])
+    objects = int64_column(values[FRACTION])
+    while signed(kinds[left]) == value_kinds.TRIPLE and signed(kinds[right]) == value_kinds.TRIPLE:
+        if nodes[left] >> NODE_BITS != nodes[right] >> NODE_BITS:
+            return nodes[left] >> NODE_BITS, nodes[right] >> NODE_BITS
+        if nodes[left] != nodes[right]:
+            return nodes[left] & NODE_MASK, nodes[right] & NODE_MASK
+        left, right = objects[left], objects[right]
+    return left, right
+
+
+@kernel
+def compare_simple(values: np.ndarray, left: int, right: int) -> int:
+    """Order of two different terms that are not both triple terms; see `compare`."""
     kind = comparable(values, left)
     other = comparable(values, right)
     if kind == value_kinds.STRING and other == value_kinds.STRING:
@@ -162,16 +202,21 @@ def hex_digit(position: int) -> int:
 
 @kernel
 def classify(header: np.ndarray, kinds: np.ndarray, start: int, stop: int) -> int:
-    """Fill `kinds` from the first and last byte of each term; mark and count typed literals.
+    """Fill `kinds` from the first and last bytes of each term; mark and count the others.
 
     Returns:
-        Number of terms of kind -1: literals with a datatype, which must be evaluated one by one.
+        Number of terms of kind -1: triple terms, and literals with a datatype, which must be
+        evaluated one by one.
     """
     starts = int64_column(header[STARTS])
     pending = 0
     for term in range(start, stop):
         kind = value_kinds.NONE
-        if load_byte(header[ARENA] + starts[term]) == QUOTE:
+        first = load_byte(header[ARENA] + starts[term])
+        if first == LESS and kind_byte(header[ARENA] + starts[term]) == PARENTHESIS:
+            kind = value_kinds.PENDING
+            pending += 1
+        elif first == QUOTE:
             last = load_byte(header[ARENA] + starts[term + 1] - 1)
             if last == QUOTE:
                 kind = value_kinds.STRING

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.native.addresses import int8_column, int64_column, load_byte, signed
+from streamreasoner.native.addresses import int8_column, int64_column, signed
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.rdf.kernels.grammar import LESS, QUOTE, UNDERSCORE
+from streamreasoner.rdf.kernels.grammar import LESS, PARENTHESIS, QUOTE, UNDERSCORE, kind_byte
 from streamreasoner.values.kernels import texts, value_kinds
 from streamreasoner.values.kernels.comparing import KIND, WHOLE, compare
 from streamreasoner.values.kernels.exact import ABSOLUTE, DELEGATED, NO_VALUE, calculate
@@ -24,15 +24,15 @@ NAMES = (
     "copy", "+", "-", "*", "/", "%", "negate", "abs",
     "min", "max", "length", "substring", "concat", "lower", "upper", "to_string", "str",
     "starts_with", "ends_with", "contains",
-    "same_term", "is_iri", "is_blank", "is_literal", "is_string", "is_number", "is_integer",
-    "is_decimal", "is_boolean", "is_instant",
+    "same_term", "is_iri", "is_blank", "is_literal", "is_triple", "is_string",
+    "is_number", "is_integer", "is_decimal", "is_boolean", "is_instant",
 )  # fmt: skip
 """The built-ins: those of arithmetic have the codes of `exact`; tests are the last ones."""
 
 (
     _LEAST, _GREATEST, _LENGTH, _SUBSTRING, _CONCAT, _LOWER, _UPPER, _TO_STRING, _STR,
     _STARTS_WITH, _ENDS_WITH, _CONTAINS,
-    _SAME_TERM, _IS_IRI, _IS_BLANK, _IS_LITERAL, _IS_STRING, _IS_NUMBER, _IS_INTEGER,
+    _SAME_TERM, _IS_IRI, _IS_BLANK, _IS_LITERAL, _IS_TRIPLE, _IS_STRING, _IS_NUMBER, _IS_INTEGER,
     _IS_DECIMAL, _IS_BOOLEAN, _IS_INSTANT,
 ) = range(ABSOLUTE + 1, len(NAMES))  # fmt: skip
 _COUNT = len(NAMES)
@@ -119,13 +119,15 @@ def _test(values: np.ndarray, code: int, term: int, other: int) -> int:
     """Whether two terms are one, or of which kind one is."""
     if code == _SAME_TERM:
         return int(term == other)
-    byte = load_byte(texts.start_of(values, term))
+    byte = kind_byte(texts.start_of(values, term))
     if code == _IS_IRI:
         return int(byte == LESS)
     if code == _IS_BLANK:
         return int(byte == UNDERSCORE)
     if code == _IS_LITERAL:
         return int(byte == QUOTE)
+    if code == _IS_TRIPLE:
+        return int(byte == PARENTHESIS)
     if code == _IS_STRING:
         return int(texts.string_end(values, term) != 0)
     kind = signed(int8_column(values[KIND])[term])

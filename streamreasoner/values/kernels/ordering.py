@@ -1,8 +1,10 @@
 """The total order of terms. Invariant: 0 only if the ids are equal.
 
-Blank nodes come before IRIs, and IRIs before literals; literals are ordered by kind: booleans,
-numbers, dates and times, strings, others. Within a kind they are ordered by value; ties, and terms
-without a value, by the UTF-8 bytes of their canonical text.
+Blank nodes come before IRIs, IRIs before literals, and literals before triple terms (SPARQL 1.2,
+section 15.1); literals are ordered by kind: booleans, numbers, dates and times, strings, others.
+Triple terms are ordered by subject, then predicate, then object, each as this order has it. Within
+a kind literals are ordered by value; ties, and terms without a value, by the UTF-8 bytes of their
+canonical text.
 
 Numbers are ordered by their nearest double, NaN last; of those with the same double, exact numbers
 come before xsd:double and xsd:float, and are ordered exactly. Negative zero equals zero.
@@ -21,7 +23,7 @@ from streamreasoner.native.addresses import (
     signed,
 )
 from streamreasoner.native.compile import kernel
-from streamreasoner.rdf.kernels.grammar import LESS, QUOTE
+from streamreasoner.rdf.kernels.grammar import LESS, QUOTE, kind_byte
 from streamreasoner.values.kernels import value_kinds
 from streamreasoner.values.kernels.comparing import (
     DOUBLE,
@@ -31,6 +33,7 @@ from streamreasoner.values.kernels.comparing import (
     WHOLE,
     compare_exact,
     compare_strings,
+    first_difference,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +47,7 @@ _NUMBERS = 3
 _INSTANTS = 4
 _STRINGS = 5
 _OTHER = 6
+_TRIPLES = 7
 
 _WORD_BYTES = 8
 
@@ -69,6 +73,8 @@ def order(values: np.ndarray, left: int, right: int) -> int:
     )
     if integers and wholes[left] != wholes[right]:
         return -1 if wholes[left] < wholes[right] else 1
+    if signed(kinds[left]) == value_kinds.TRIPLE and signed(kinds[right]) == value_kinds.TRIPLE:
+        left, right = first_difference(values, left, right)
     rank = rank_of(values, left)
     other = rank_of(values, right)
     if rank != other:
@@ -95,8 +101,10 @@ def rank_of(values: np.ndarray, term: int) -> int:
         rank = _BOOLEANS
     elif kind == value_kinds.INSTANT:
         rank = _INSTANTS
+    elif kind == value_kinds.TRIPLE:
+        rank = _TRIPLES
     else:
-        first = load_byte(values[HEADER_ARENA] + int64_column(values[HEADER_STARTS])[term])
+        first = kind_byte(values[HEADER_ARENA] + int64_column(values[HEADER_STARTS])[term])
         rank = _OTHER if first == QUOTE else _IRIS if first == LESS else _BLANK_NODES
     return rank
 

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.native.addresses import copy_bytes, int8_column, int64_column, load_byte
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.rdf.kernels.grammar import BACKSLASH, DELETE, GREATER, LESS, QUOTE
+from streamreasoner.rdf.kernels.grammar import (
+    BACKSLASH,
+    DELETE,
+    GREATER,
+    LESS,
+    QUOTE,
+    kind_byte,
+)
 from streamreasoner.rdf.kernels.hash_table import equal_bytes
 from streamreasoner.values.kernels import value_kinds
 from streamreasoner.values.kernels.comparing import HEADER_ARENA, HEADER_STARTS
@@ -56,7 +63,7 @@ def closing_quote(values: np.ndarray, term: int) -> int:
 @inlined
 def string_end(values: np.ndarray, term: int) -> int:
     """Address of the quote behind the characters of a string; 0 for other terms."""
-    # Only literals with a datatype, and IRIs, end so.
+    # Only literals with a datatype, IRIs and triple terms end so.
     if load_byte(stop_of(values, term) - 1) == GREATER:
         return 0
     return closing_quote(values, term)
@@ -228,7 +235,7 @@ def lexical(values: np.ndarray, term: int) -> int:
 def text_of(values: np.ndarray, term: int) -> int:
     """The IRI, or the lexical form of a literal, as a string; NO_VALUE for a blank node."""
     start, stop = start_of(values, term), stop_of(values, term)
-    if load_byte(start) != LESS:
+    if kind_byte(start) != LESS:
         return lexical(values, term)
     size = stop - start
     address = room(values, size)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-NONE, EXACT, DOUBLE, STRING, BOOLEAN, INSTANT, INTEGER = range(7)
+NONE, EXACT, DOUBLE, STRING, BOOLEAN, INSTANT, INTEGER, TRIPLE = range(8)
 PENDING = -1
-"""Of a literal whose value has not been read yet."""
+"""Of a literal or triple term whose value has not been read yet."""

@@ -410,7 +410,7 @@ def test_integers_of_json_ld_are_exact(number, in_object):
     ],
 )
 def test_values_of_json_ld(value, expected):
-    """Null stands for what is not there, and RDF 1.1 has no direction; numbers are not texts."""
+    """Null stands for what is not there, directions are left out; numbers are not texts."""
     if expected is None:
         assert message("json-ld", b'{"@id":"http://e/s","http://e/p":%b}' % value.encode()) == []
     else:
@@ -421,14 +421,14 @@ def test_values_of_json_ld(value, expected):
     ("line", "reason"),
     [
         ("_:a:b <http://e/p> <http://e/o> .", "the label of a blank node cannot contain a colon"),
-        ("<http://e/s> <http://e/p> <<( <a:a> <a:b> <a:c> )>> .", "a triple term begins"),
+        ("<http://e/s> <http://e/p> << <a:a> <a:b> <a:c> >> .", "a triple term is written"),
         ('<http://e/s> <http://e/p> "x .', "a literal begins that has no closing quotation mark"),
         ("<http://e/s> <http://e/p> <http://e/o", "an IRI begins that has no closing '>'"),
         ("<http://e/s> <http://e/p> e:o .", "'e:o' is not a term, such as an <IRI>"),
         ("<http://e/s> <http://e/p> 'x' .", "a literal begins with a single quotation mark"),
         ('<http://e/s> <http://e/p> "x"^^e:t .', "a datatype begins that is not an <IRI>"),
         ('"x" <http://e/p> <http://e/o> .', "there is a literal, but the subject is an <IRI>"),
-        ('<http://e/s> <http://e/p> "x"@en--ltr .', "a base direction is of RDF 1.2"),
+        ('<http://e/s> <http://e/p> "x"@en--LTR .', "the base direction of a literal is"),
     ],
 )
 @pytest.mark.parametrize("name", ["ntriples", "nquads"])
@@ -477,8 +477,18 @@ def test_labels_are_the_same_everywhere(tmp_path, label, is_one):
         parse(f"p(_:{label}) .")
 
 
+@pytest.mark.parametrize("name", ["turtle", "trig", "ntriples", "nquads"])
+def test_triple_terms_are_read(name):
+    """They are read in messages of each format, with the version, directions and nested ones."""
+    text = 'VERSION "1.2"\n<a:s> <a:p> <<( _:b <a:q> <<( <a:s> <a:p> "x"@en--rtl )>> )>> .'
+    expected = ("<a:s>", "<a:p>", '<<( _:b <a:q> <<( <a:s> <a:p> "x"@en--rtl )>> )>>')
+    assert message(name, text.encode()) == [expected]
+
+
 @pytest.mark.parametrize("name", ["turtle", "trig"])
-def test_triple_terms_are_named(name):
-    """Those of RDF 1.2 are not read yet, in no syntax of them."""
-    for text in ("<a:s> <a:p> <<( <a:a> <a:b> <a:c> )>> .", "<a:s> <a:p> <a:o> {| <a:q> 1 |} ."):
-        assert "a triple term is of RDF 1.2" in message(name, text.encode())
+def test_annotations_are_read(name):
+    """A blank node without a label has one name, inside of triple terms and outside."""
+    found = message(name, b"<a:s> <a:p> [ <a:q> <a:o> ] {| <a:r> <<( <a:s> <a:p> <a:o> )>> |} .")
+    nodes = set(re.findall(r"_:[\w-]+", " ".join(map(" ".join, found))))
+    assert len(found) == 4
+    assert nodes == {"_:message-t-0-0-1", "_:message-t-0-0-2"}

@@ -56,7 +56,7 @@ REFUSED = [
     S + b"<http://a/o> <http://a/\xc3> .",
     b'"s" <http://a/p> <http://a/o>' + G + b".",
     b"<http://a/s> _:p <http://a/o>" + G + b".",
-    S + b"<<( <http://a/s> <http://a/p> <http://a/o> )>>" + G + b".",
+    S + b"<<( <http://a/s> <http://a/p> )>>" + G + b".",
     b"@prefix a: <http://a/> .",
 ]
 REFUSED_HERE_ONLY = {REFUSED[-2]}

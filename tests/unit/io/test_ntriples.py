@@ -104,7 +104,6 @@ REFUSED = [
     S + b'"x"^^<d> .',
     S + b'"x"^^"d" .',
     S + b'"x"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString> .',
-    b'VERSION "1.1"',
     b"@prefix a: <http://a/> .",
 ]
 

@@ -112,11 +112,11 @@ def test_find_and_intern():
 
 
 def test_kinds_of_terms():
-    """Ids tell literals from IRIs."""
+    """Ids tell IRIs and what can be a subject from literals and triple terms."""
     dictionary = Dictionary()
-    ids = dictionary.encode(pa.array(["<a:b>", "_:b", '"x"', '"x"@en']))
+    ids = dictionary.encode(pa.array(["<a:b>", "_:b", '"x"', "<<( <a:b> <a:b> _:b )>>"]))
 
-    assert dictionary.is_literal(ids).tolist() == [False, False, True, True]
+    assert dictionary.is_resource(ids).tolist() == [True, True, False, False]
     assert dictionary.is_iri(ids).tolist() == [True, False, False, False]
 
 

@@ -12,7 +12,14 @@ from streamreasoner.rdf import term_kind
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.term_kind import TermKind
 from streamreasoner.rdf.terms import Term, parse
-from streamreasoner.rdf.texts import are_blank_nodes, are_iris, are_literals, column
+from streamreasoner.rdf.texts import (
+    are_blank_nodes,
+    are_iris,
+    are_literals,
+    are_resources,
+    are_triple_terms,
+    column,
+)
 
 NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True)
 TERMS = st.one_of(
@@ -21,6 +28,7 @@ TERMS = st.one_of(
     st.text(st.characters(codec="utf-8"), max_size=5).map(
         lambda text: Term(TermKind.LITERAL, text, language="en")
     ),
+    NAMES.map(lambda name: parse(f'<<( _:{name} <urn:x:p> "{name}" )>>')),
 )
 
 
@@ -34,8 +42,12 @@ def test_a_column_has_the_kinds_of_its_terms(terms: list[Term]) -> None:
     tests = {
         TermKind.IRI: (term_kind.is_iri, are_iris, dictionary.is_iri),
         TermKind.BLANK_NODE: (term_kind.is_blank_node, are_blank_nodes, None),
-        TermKind.LITERAL: (term_kind.is_literal, are_literals, dictionary.is_literal),
+        TermKind.LITERAL: (term_kind.is_literal, are_literals, None),
+        TermKind.TRIPLE_TERM: (term_kind.is_triple_term, are_triple_terms, None),
     }
+    resources = [kind in {TermKind.IRI, TermKind.BLANK_NODE} for kind in kinds]
+    assert are_resources(column(texts)).to_pylist() == resources
+    assert dictionary.is_resource(ids).tolist() == resources
     assert [term_kind.kind_of(text) for text in texts] == kinds
     for kind, (of_text, of_column, of_ids) in tests.items():
         expected = [each is kind for each in kinds]

@@ -45,6 +45,11 @@ ACCEPTED = {
     f'"not a number"^^<{XSD}integer>': f'"not a number"^^<{XSD}integer>',
     '"x"@EN-gb': '"x"@en-gb',
     '"x" @en': '"x"@en',
+    '"x"@EN--ltr': '"x"@en--ltr',
+    "<<(<a:s><a:p>_:o)>>": "<<( <a:s> <a:p> _:o )>>",
+    '<<( _:s\t<a:\\u0070> <<( <a:s> <a:p> ") >>\\u0022"@EN--rtl)>> )>>': (
+        '<<( _:s <a:p> <<( <a:s> <a:p> ") >>\\""@en--rtl )>> )>>'
+    ),
 }
 
 REFUSED = [
@@ -98,7 +103,6 @@ REFUSED = [
     '"x"@en-',
     '"x"@en_gb',
     '"x"@waytoolongtag',
-    '"x"@en--ltr',
     '"x"^^',
     '"x"^^<a>',
     '"x"^^"y"',
@@ -107,7 +111,15 @@ REFUSED = [
     f'"x"^^<{RDF}dirLangString>',
     '"\ud800"',
     "<http://example.org/\udfff>",
-    "<<( <http://a/s> <http://a/p> <http://a/o> )>>",
+    '"x"@en--LTR',
+    '"x"@en--',
+    "<<( <http://a/s> <http://a/p> )>>",
+    "<< <http://a/s> <http://a/p> <http://a/o> >>",
+    "<<( <http://a/s> <http://a/p> <http://a/o>",
+    "<<( <http://a/s> _:p <http://a/o> )>>",
+    '<<( "s" <http://a/p> <http://a/o> )>>',
+    "<<( <http://a/s> <http://a/p> <a> )>>",
+    "<<( <<( <http://a/s> <http://a/p> <http://a/o> )>> <http://a/p> <http://a/o> )>>",
 ]
 
 
@@ -120,7 +132,7 @@ def test_canonical_text(text, expected):
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_refused_text(text):
-    """Text other than one RDF 1.1 term is refused, with a one-line message that says where."""
+    """Text other than one term of RDF 1.2 is refused, with a one-line message that says where."""
     with pytest.raises(TermError, match=r"\(at character \d+\)\.$") as caught:
         canonical(text)
 

@@ -109,13 +109,13 @@ def check_roles(
         DataError: A row is not a triple or quad.
     """
     checks = [
-        (dictionary.is_literal(ids[:, 0]), "the subject is a literal"),
+        (~dictionary.is_resource(ids[:, 0]), "the subject is a literal or a triple term"),
         (~dictionary.is_iri(ids[:, 1]), "the predicate is not an IRI"),
     ]
     if not is_triple.all():
-        is_literal = np.zeros(len(ids), np.bool_)
-        is_literal[~is_triple] = dictionary.is_literal(ids[~is_triple, 3])
-        checks.append((is_literal, "the graph is a literal"))
+        is_wrong = np.zeros(len(ids), np.bool_)
+        is_wrong[~is_triple] = ~dictionary.is_resource(ids[~is_triple, 3])
+        checks.append((is_wrong, "the graph is a literal or a triple term"))
     for wrong, what in checks:
         for row in np.flatnonzero(wrong)[:1].tolist():
             raise DataError(f"{where}{first + row}: {what}.")

@@ -1,8 +1,8 @@
 """Parse a line of N-Triples or N-Quads. Invariant: a line is accepted as a whole or not at all.
 
 White space, blank lines, comments and line ends follow RDF 1.1 N-Triples, section 7, and RDF 1.1
-N-Quads, section 4, which agree: a carriage return alone also ends a line. Additions of RDF 1.2 are
-not accepted.
+N-Quads, section 4, which agree: a carriage return alone also ends a line. Terms are those of RDF
+1.2, and a line `VERSION "1.2"` has no triple.
 """
 
 from __future__ import annotations
@@ -22,22 +22,28 @@ _IRI = r"<[^>]*>"
 _SUBJECT = re.compile(rf'{_IRI}|_:[^ \t<"]*')
 _PREDICATE = re.compile(_IRI)
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_SUFFIXED = rf"{_STRING}(?:[ \t]*@[a-zA-Z0-9-]+|[ \t]*\^\^[ \t]*{_IRI})?"
 # A label may contain dots, but not end with one: its end depends on what follows.
 _LAST_LABEL = r'_:[^ \t<"]*?(?=[ \t]*\.[ \t]*(?:#|$))'
+_TRIPLE_TERM = (
+    rf"(?:<<\([ \t]*(?:_:[^ \t<]*|{_IRI})[ \t]*{_IRI}[ \t]*)+"
+    rf'(?:{_IRI}|{_SUFFIXED}|_:[^ \t<")]*)(?:[ \t]*\)>>)+'
+)
 _OBJECT = re.compile(
-    rf"{_IRI}|{_STRING}(?:[ \t]*@[a-zA-Z0-9-]+|[ \t]*\^\^[ \t]*{_IRI})?"
+    rf"{_TRIPLE_TERM}|{_IRI}|{_SUFFIXED}"
     rf'|{_LAST_LABEL}|_:[^ \t<"]*(?=[ \t]*<|[ \t]+_:)'
 )
 _GRAPH = re.compile(rf"{_IRI}|{_LAST_LABEL}")
 _END = re.compile(r"\.[ \t]*(?:#.*)?", re.DOTALL)
 
 _LITERAL = re.compile(_STRING)
+_EMPTY = re.compile(r"""[ \t]*(?:VERSION[ \t]*(?:"[^"\\]*"|'[^'\\]*')[ \t]*)?(?:#.*)?""", re.DOTALL)
 _OTHER = re.compile(r"[^ \t.]+")
 
 _TRIPLE = (
     (_SUBJECT, "subject", "an <IRI> or a _:blankNode"),
     (_PREDICATE, "predicate", "an <IRI>"),
-    (_OBJECT, "object", 'an <IRI>, a _:blankNode or a "literal"'),
+    (_OBJECT, "object", 'an <IRI>, a _:blankNode, a "literal" or a <<( triple term )>>'),
 )
 
 
@@ -93,7 +99,7 @@ def quads(line: bytes) -> list[tuple[str, ...]]:
 def parts(line: bytes) -> list[str]:
     """The parts of a line between carriage returns, except blank parts and comments."""
     text = decoded(line)
-    return [part for part in text.split("\r") if part[_skip_blanks(part, 0) :][:1] not in ("", "#")]
+    return [part for part in text.split("\r") if _EMPTY.fullmatch(part) is None]
 
 
 def decoded(line: bytes) -> str:
@@ -114,7 +120,7 @@ def _terms(text: str) -> tuple[tuple[str, ...], int]:
     terms: tuple[str, ...] = ()
     for pattern, role, allowed in _TRIPLE:
         match = pattern.match(text, position)
-        if match is None or is_triple_term(match[0]):
+        if match is None or (role != "object" and is_triple_term(match[0])):
             raise DataError(
                 f"At character {position + 1} {_missing(text, position, role, allowed)}"
             )
@@ -126,8 +132,10 @@ def _terms(text: str) -> tuple[tuple[str, ...], int]:
 def _missing(text: str, position: int, role: str, allowed: str) -> str:
     """What there is where a term should be."""
     found = f"the {role} is missing: {allowed}"
-    if text.startswith("<<", position):
-        found = "a triple term begins, which is of RDF 1.2; RDF 1.1 is read"
+    if text.startswith("<<", position) and role == "object":
+        found = "a triple term begins that is not written <<( subject predicate object )>>"
+    elif text.startswith("<<", position):
+        found = f"a triple term begins, but the {role} is {allowed}"
     elif text.startswith('"', position) and _LITERAL.match(text, position) is None:
         found = "a literal begins that has no closing quotation mark"
     elif text.startswith('"', position):

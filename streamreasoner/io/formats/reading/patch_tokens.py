@@ -133,7 +133,7 @@ def _unknown(line: str, position: int) -> str:
     """What is not a token."""
     at = f"At character {position + 1}"
     if line.startswith("<<", position):
-        return f"{at} a triple term begins, which is of RDF 1.2; RDF 1.1 is read."
+        return f"{at} a triple term begins, which RDF Patch does not have; use N-Quads."
     if line[position] in "\"'":
         return f"{at} a literal begins that has no closing quotation mark."
     if line[position] == "<":

@@ -32,13 +32,15 @@ def write_graph(
         stream: Gets the text.
 
     Raises:
-        DataError: A blank node has a label that the format does not have.
+        DataError: A fact has a label of a blank node, or a term, that the format does not have.
     """
-    quads = pyoxigraph.parse(
+    quads: Iterable[pyoxigraph.Quad] = pyoxigraph.parse(
         cast("IO[bytes]", ChunkStream(iter(lines))), format=pyoxigraph.RdfFormat.N_QUADS
     )
     has_prefixes = syntax != pyoxigraph.RdfFormat.JSON_LD
     kept = _unambiguous(prefixes) if has_prefixes else {}
+    if syntax == pyoxigraph.RdfFormat.JSON_LD:
+        quads = map(_in_json_ld, quads)
     statements = quads if syntax.supports_datasets else (quad.triple for quad in quads)
     try:
         pyoxigraph.serialize(
@@ -49,6 +51,17 @@ def write_graph(
         )
     except SyntaxError as error:
         raise DataError(f"A fact cannot be written in {syntax.name}: {error.msg}.") from None
+
+
+def _in_json_ld(quad: pyoxigraph.Quad) -> pyoxigraph.Quad:
+    term = quad.object
+    if isinstance(term, pyoxigraph.Triple) or getattr(term, "direction", None) is not None:
+        what = "triple terms" if isinstance(term, pyoxigraph.Triple) else "base directions"
+        raise DataError(
+            f"JSON-LD 1.1 has no {what}, such as the object of {quad.triple}; write Turtle, TriG or"
+            " N-Quads."
+        )
+    return quad
 
 
 def _unambiguous(prefixes: Mapping[str, str]) -> dict[str, str]:

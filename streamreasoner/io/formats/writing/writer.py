@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.lang.ast import ARITIES
-from streamreasoner.rdf.texts import are_iris, are_literals, scalar
+from streamreasoner.rdf.texts import are_iris, are_resources, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -134,10 +134,10 @@ class Writer:
 
 
 def is_rdf(columns: Sequence[pa.Array]) -> pa.Array:
-    """Which triples or quads have no literal as subject or graph, and an IRI as predicate."""
+    """Which triples or quads have IRIs or blank nodes as subject and graph, an IRI as predicate."""
     valid = are_iris(columns[_PREDICATE])
     for column in (columns[_SUBJECT], *columns[_GRAPH:]):
-        valid = pc.and_not(valid, are_literals(column))
+        valid = pc.and_(valid, are_resources(column))
     return valid
 
 

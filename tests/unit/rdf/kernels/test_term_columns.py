@@ -65,7 +65,7 @@ def test_ids_are_decoded_in_any_order(texts, data):
     out = np.full(offsets[-1] + 1, 7, np.uint8)
     term_columns.copy_terms(small.header, ids, offsets, out.ctypes.data)
     first = np.zeros(len(ids), np.uint8)
-    term_columns.first_bytes(small.header, ids, first)
+    term_columns.kind_bytes(small.header, ids, first)
 
     assert [out[start:end].tobytes() for start, end in pairwise(offsets)] == [
         texts[number] for number in ids

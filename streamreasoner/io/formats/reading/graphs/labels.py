@@ -12,7 +12,7 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from streamreasoner.rdf.term_kind import is_blank_node
+from streamreasoner.rdf.triple_terms import blank_nodes, renamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,8 +63,11 @@ class MessageLabels:
         self._place = place
         self._labels: dict[str, str] = {}
 
-    def __call__(self, node: str) -> str:
-        """A blank node as N-Triples writes it."""
+    def __call__(self, term: str) -> str:
+        """A term as N-Triples writes it."""
+        return renamed(term, self._label)
+
+    def _label(self, node: str) -> str:
         if not _is_random(node, self._written):
             return node
         if node not in self._labels:
@@ -90,16 +93,19 @@ class DocumentLabels:
         Blocks must be of the same triples whenever a document is read: how its bytes arrive must
         not matter.
         """
-        nodes = dict.fromkeys(filter(is_blank_node, terms))
+        nodes = dict.fromkeys(node for term in terms for node in blank_nodes(term))
         new = [
             each for each in nodes if each not in self._labels and _is_random(each, self._written)
         ]
         first = len(self._labels)
         self._labels |= {node: f"_:{number}" for number, node in enumerate(new, first)}
-        self._digest.update("\n".join(self._labels.get(each, each) for each in terms).encode())
+        self._digest.update("\n".join(map(self._renamed, terms)).encode())
         digest = self._digest.hexdigest()
         self._labels |= {node: f"_:{digest}-{number}" for number, node in enumerate(new, first)}
-        return [self._labels.get(each, each) for each in terms]
+        return [self._renamed(each) for each in terms]
+
+    def _renamed(self, term: str) -> str:
+        return renamed(term, lambda node: self._labels.get(node, node))
 
 
 def _is_random(term: str, written: set[bytes]) -> bool:

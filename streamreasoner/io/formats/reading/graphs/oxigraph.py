@@ -62,7 +62,9 @@ def read_document(
             parser = parse(watched, syntax, document.base_iri, name)
             while quads := list(islice(parser, _BATCH)):
                 for arity, numbered in _by_arity(quads).items():
-                    terms = labels.of_block([str(term) for _, terms in numbered for term in terms])
+                    terms = labels.of_block(
+                        [_text(term) for _, terms in numbered for term in terms]
+                    )
                     ids = dictionary.encode_validated(pa.array(terms, type=pa.large_string()))
                     bad = np.flatnonzero(ids < 0)
                     if len(bad):
@@ -70,7 +72,7 @@ def read_document(
                         number, of_row = numbered[row]
                         reason = _reason(_text(of_row[column]))
                         raise DataError(
-                            f"{name}: triple {count + number} of the file is not RDF 1.1: {reason}"
+                            f"{name}: triple {count + number} of the file is not RDF: {reason}"
                         )
                     yield Facts(bracketed(arity), ids.reshape(-1, arity))
                 count += len(quads)
@@ -200,7 +202,12 @@ def _json_ld(text: bytes, base: str | None) -> Iterator[pyoxigraph.Quad]:
 
 
 def _check_absolute(quad: pyoxigraph.Quad) -> None:
-    for term in (*quad.triple, quad.graph_name):
+    terms = [*quad.triple, quad.graph_name]
+    while terms:
+        term = terms.pop()
+        if isinstance(term, pyoxigraph.Triple):
+            terms.extend(term)
+            continue
         iri = term.datatype if isinstance(term, pyoxigraph.Literal) else term
         if isinstance(iri, pyoxigraph.NamedNode) and iri.value.startswith(NO_BASE):
             relative = iri.value.removeprefix(f"{NO_BASE}//x/").removeprefix(NO_BASE)
