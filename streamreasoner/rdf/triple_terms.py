@@ -50,6 +50,14 @@ def blank_nodes(term: str) -> Iterator[str]:
     yield from filter(is_blank_node, (*(subject for subject, _ in heads), innermost))
 
 
+def parts(term: str) -> Iterator[str]:
+    """A canonical term and, of a triple term, all that it contains, the outermost first."""
+    yield term
+    while is_triple_term(term):
+        subject, predicate, term = components(term)
+        yield from (subject, predicate, term)
+
+
 def nested_parts(term: str) -> tuple[list[tuple[str, str]], str]:
     """Subjects and predicates of a canonical triple term, and its innermost object; see `unnested`.
 

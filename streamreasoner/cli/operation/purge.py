@@ -38,8 +38,8 @@ def purge(
         list[str] | None,
         typer.Option(
             help="A term as in a rule, with the prefixes of the program: ex:anna, '<http://…>',"
-            " '\"anna@example.org\"'. All facts that have it as an argument are erased; may be"
-            " repeated."
+            " '\"anna@example.org\"'. All facts that have it as an argument, or in one, are erased;"
+            " may be repeated."
         ),
     ] = None,
     fact: Annotated[
@@ -93,6 +93,7 @@ def _erase(
     """Erase, and tell what was found, done and left; each as an object of JSON."""
     from streamreasoner.cli.operation.moments import iso
     from streamreasoner.state import check_version
+    from streamreasoner.state.erasure.mentions import mentioned
     from streamreasoner.state.erasure.request import BESIDE, trails, used_ids
     from streamreasoner.state.erasure.search import occurrences
     from streamreasoner.state.erasure.steps import erase
@@ -105,7 +106,7 @@ def _erase(
     used = used_ids(state, request)
     args: set[str] = set()
     for each in trails(state, request):
-        args |= set() if each.kind == BESIDE else {*each.fact.args}
+        args |= set() if each.kind == BESIDE else mentioned(each.fact.args)
         yield {
             "line": "found",
             "in": each.kind,

@@ -15,7 +15,9 @@ import pyarrow.compute as pc
 
 from streamreasoner.errors import StateError
 from streamreasoner.plan.program_plan import asserted_predicate, has_key, has_times
+from streamreasoner.rdf.triple_terms import parts
 from streamreasoner.state import restore, schemas
+from streamreasoner.state.erasure.mentions import mentioning, with_mentioned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +63,7 @@ class Request:
     """What a user asks to erase.
 
     Attributes:
-        terms: Canonical terms, with all facts that have them as arguments.
+        terms: Canonical terms, with all facts that mention them, also inside of triple terms.
         facts: Facts.
         before: Changes of epochs of an earlier time; None for none.
     """
@@ -74,19 +76,24 @@ class Request:
         """Which rows of `changes` are of the facts: bool of shape (n,)."""
         chosen = np.zeros(len(changes), np.bool_)
         args = changes.column("args").combine_chunks()
-        terms = pa.array([*self.terms, *(fact.args[0] for fact in self.facts if fact.args)])
-        hit = pc.is_in(pc.list_flatten(args), terms.cast(args.type.value_type))
-        for row in np.unique(pc.list_parent_indices(args).filter(hit).to_numpy()).tolist():
+        flat = pc.list_flatten(args).cast(pa.large_string())
+        rows = pc.list_parent_indices(args)
+        chosen[rows.filter(pa.array(mentioning(flat, self.terms))).to_numpy()] = True
+        first = pa.array((fact.args[0] for fact in self.facts if fact.args), pa.large_string())
+        for row in np.unique(rows.filter(pc.is_in(flat, first)).to_numpy()).tolist():
             fact = StoredFact(changes.column("predicate")[row].as_py(), tuple(args[row].as_py()))
-            chosen[row] = fact in self.facts or not set(self.terms).isdisjoint(fact.args)
+            chosen[row] |= fact in self.facts
         return chosen
 
 
 class Targets:
-    """The terms and facts of a request as ids, -1 for terms that the state does not have."""
+    """The terms and facts of a request as ids, -1 for terms that the state does not have.
+
+    Triple terms that contain a term of the request are among its terms.
+    """
 
     def __init__(self, state: StoppedState, request: Request) -> None:
-        self._terms = _ids(state, request.terms)
+        self._terms = np.flatnonzero(mentioning(state.terms, request.terms))
         self._facts = [(fact.predicate, _ids(state, fact.args)) for fact in request.facts]
 
     def selected(self, predicate: str, args: NDArray[np.signedinteger]) -> NDArray[np.bool_]:
@@ -104,6 +111,8 @@ class Targets:
 
 def used_ids(state: StoppedState, request: Request) -> NDArray[np.bool_]:
     """Which ids a fact or a program uses, after checking that it is none of those to erase.
+
+    What a triple term contains is used where the triple term is.
 
     Returns:
         bool of shape (terms,).
@@ -125,7 +134,7 @@ def used_ids(state: StoppedState, request: Request) -> NDArray[np.bool_]:
             f"the state: {'; '.join(holding[:_NAMED])}{more}. Retract the asserted ones with "
             "updates, as often as they were asserted, let the pipeline read them, and stop it."
         )
-    constants = {term: epoch for epoch, term in state.constants()}
+    constants = {part: epoch for epoch, term in state.constants() for part in parts(term)}
     for term in request.terms:
         if term in constants:
             raise StateError(
@@ -135,7 +144,7 @@ def used_ids(state: StoppedState, request: Request) -> NDArray[np.bool_]:
             )
     ids = _ids(state, [*constants])
     used[ids[ids >= 0]] = True
-    return used
+    return with_mentioned(state.terms, used)
 
 
 def trails(state: StoppedState, request: Request) -> list[Trail]:

@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 
 from streamreasoner.state import restore, rows, schemas
 from streamreasoner.state.delta import datafile, retention
+from streamreasoner.state.erasure.mentions import with_mentioned
 from streamreasoner.state.maintenance.prune import prune, without
 from streamreasoner.system import disk
 
@@ -194,14 +195,14 @@ def _files(table: Table) -> set[Path]:
 
 
 def _in_changes(state: StoppedState) -> NDArray[np.bool_]:
-    """Which ids are of terms in rows of `changes`."""
+    """Which ids are of terms in rows of `changes`, those in triple terms included."""
     changes = state.tables[schemas.CHANGES]
     found = np.zeros(len(state.terms), np.bool_)
     for file in changes.files():
         args = changes.read(file, ["args"]).column("args").combine_chunks()
         texts = pc.unique(pc.list_flatten(args)).cast(pa.large_string())
         found[pc.index_in(texts, state.terms).drop_null().to_numpy()] = True
-    return found
+    return with_mentioned(state.terms, found)
 
 
 def _placeholders(terms: pa.LargeStringArray) -> pa.LargeStringArray:

@@ -21,6 +21,7 @@ from streamreasoner.facts import FactPattern, decode_facts
 from streamreasoner.history.epochs import Past
 from streamreasoner.history.past_facts import PastFacts
 from streamreasoner.history.replica import Replica
+from streamreasoner.rdf.triple_terms import triple_term
 from streamreasoner.state.erasure.request import BESIDE, Request, StoredFact, trails, used_ids
 from streamreasoner.state.erasure.search import occurrences
 from streamreasoner.state.erasure.steps import PLACEHOLDER, erase
@@ -172,6 +173,63 @@ def test_the_report_says_what_there_was(stored):
     ]
     purge(stored, Request((EX("anna"),), (StoredFact(*beside),)))
     assert found(stored, (*ERASED, NUMBER(77))) == set()
+
+
+QUOTED = triple_term(EX("anna"), EX("mail"), MAIL)
+NESTED = triple_term(EX("carl"), EX("says"), triple_term(EX("bert"), EX("says"), QUOTED))
+ABOUT = [
+    ("triple", (EX("claim"), EX("reifies"), NESTED), 1),
+    ("triple", (EX("claim"), EX("by"), EX("carl")), 1),
+]
+
+
+@pytest.fixture
+def quoted(tmp_path):
+    """Anna is mentioned by nothing but a triple term, two deep, which comes and goes."""
+    with closing(StoredReasoner(tmp_path / "state/tables", RULES, closure=True)) as stored:
+        stored.run([*ABOUT, *OTHERS])
+        stored.run([(*ABOUT[0][:2], -1)])
+        yield stored
+
+
+@pytest.mark.parametrize("term", [EX("anna"), MAIL, QUOTED, NESTED])
+def test_what_triple_terms_mention_is_erased_with_them(quoted, term):
+    """A fact mentions all that its triple terms contain; of what only they had nothing is left."""
+    gone = {EX("says"), EX("reifies"), EX("anna"), EX("mail"), MAIL, QUOTED, NESTED}
+    assert found(quoted, gone) == gone
+    rows = trails(open_state(quoted), Request(terms=(term,)))
+    assert [(each.kind, each.fact.args[2], each.multiplicity) for each in rows] == [
+        (kind, NESTED, sign) for kind in ("asserted", "published") for sign in (1, -1)
+    ]
+
+    assert purge(quoted, Request(terms=(term,))) >= {NESTED}
+    assert found(quoted, gone) == set()
+    assert found(quoted, (EX("carl"), EX("bert"))) == {EX("carl"), EX("bert")}
+    assert present(quoted.directory) == quoted.present[-1]
+
+
+def test_a_term_in_a_triple_term_is_used(tmp_path):
+    """While a fact has the triple term, what it contains is refused, and kept by other erasures."""
+    with closing(StoredReasoner(tmp_path / "state/tables", RULES, closure=True)) as stored:
+        stored.run([*ABOUT, *OTHERS])
+        stored.run([(*OTHERS[0][:2], -1)])
+        with pytest.raises(
+            StateError, match=r"still in the state: triple\(.*<<\( .*anna.*asserted"
+        ):
+            used_ids(open_state(stored), Request(terms=(EX("anna"),)))
+        purge(stored, Request(facts=(StoredFact(*OTHERS[0][:2]),)))
+        terms = DeltaTable(stored.directory / "terms").to_pyarrow_table()["term"].to_pylist()
+        assert {NESTED, QUOTED, EX("anna"), MAIL} <= {*terms}
+
+
+def test_a_fact_is_erased_without_the_triple_terms_that_quote_it(stored):
+    """A reifier says something else than the triple: its own fact, and the terms, stay."""
+    stored.run([ABOUT[0]])
+    purge(stored, Request(facts=(StoredFact("triple", (EX("anna"), EX("mail"), MAIL)),)))
+    changes = DeltaTable(stored.directory / "changes").to_pyarrow_table()["args"].to_pylist()
+    assert [EX("anna"), EX("mail"), MAIL] not in changes
+    assert [*ABOUT[0][1]] in changes
+    assert present(stored.directory) == stored.present[-1]
 
 
 def test_one_fact_is_erased(stored):
