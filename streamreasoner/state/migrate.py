@@ -3,7 +3,8 @@
 The semantics are raised if the program in effect derives the same facts under the new ones. Each
 table is migrated in its own commits, so an interrupted migration is completed by running it again.
 Format 0 has no version numbers; format 1 has them as table properties, and has digests of data
-files, commits and checkpoints. Adding digests changes the log, not the rows.
+files, commits and checkpoints; format 2 may have the terms of RDF 1.2, which releases before it
+would take for IRIs and damaged literals. Adding digests changes the log, not the rows.
 """
 
 from __future__ import annotations

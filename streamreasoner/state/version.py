@@ -1,7 +1,7 @@
 """The version of a state: two integers. Invariant: a state of another version is never evaluated.
 
-`FORMAT` is the layout of tables, their properties and the records in their commits. To raise it,
-add a step to `state.migrate`.
+`FORMAT` is the layout of tables, their properties, the records in their commits and the syntax of
+terms. To raise it, add a step to `state.migrate`.
 
 `SEMANTICS` is the meaning of the rows: strata, lowering, built-ins and the order of terms. Raise it
 when any program derives anything different, at any iteration: an epoch would retract derivations
@@ -21,7 +21,7 @@ from streamreasoner.errors import StateError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 SEMANTICS: Final = 2
 
 FORMAT_PROPERTY: Final = "streamreasoner.format"
@@ -99,7 +99,8 @@ class StateVersion:
             if number < current:
                 raise StateError(
                     f"{where} has {name} {number}; this release reads {name} {current}. Stop the "
-                    f"pipeline and run: streamreasoner migrate --config CONFIG"
+                    f"pipeline and run: streamreasoner migrate --config CONFIG, or for the state of "
+                    "Reasoner.open: streamreasoner migrate --state DIRECTORY"
                 )
 
     def _numbers(self) -> tuple[tuple[str, int, int], ...]:

@@ -14,17 +14,19 @@ from driver import Driver
 from storage_builders import PROGRAM, commit_one, open_tables, restored
 from typer.testing import CliRunner
 
+from streamreasoner import Reasoner, Update
 from streamreasoner.cli import app
 from streamreasoner.errors import DataError, StateError
 from streamreasoner.program import load_program
 from streamreasoner.program.text import ProgramText
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.state import Tables, check_version, migrate, schemas
+from streamreasoner.state import Tables, check_version, migrate, schemas, version
 from streamreasoner.state.migrate import seal, set_properties, versions
 from streamreasoner.state.version import FORMAT, SEMANTICS, StateVersion
 
 _ARCHIVE = Path(__file__).with_name("66d5e30.tar.xz")
 """A state of a release without numbers, written by `write_state.py`."""
+_FORMAT_1 = Path(__file__).with_name("state-845dc16.tar.xz")
 TABLES = "state/tables"
 
 
@@ -78,6 +80,50 @@ def test_another_version_is_refused(tmp_path, name, other, advice):
         assert f"has {what} {found}; this release reads {what} {current}" in str(refusal.value)
 
 
+def test_triple_terms_are_refused_by_releases_before_them(tmp_path, monkeypatch):
+    """A release of format 1 would take a triple term for an IRI; it names both numbers instead."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0)
+    monkeypatch.setattr(version, "FORMAT", 1)
+
+    for start in (lambda: check_version(tmp_path), lambda: open_tables(tmp_path)):
+        with pytest.raises(StateError, match=r"format 2; this release reads format 1.*as new as"):
+            start()
+
+
+def test_a_state_of_format_1_is_refused_until_it_is_migrated(tmp_path):
+    """Nothing but the number changes: files, terms and trace are those of before."""
+    with tarfile.open(_FORMAT_1) as archive:
+        archive.extractall(tmp_path, filter="data")
+    tables = tmp_path / TABLES
+    with pytest.raises(StateError, match=r"format 1; this release reads format 2.*migrate"):
+        check_version(tables)
+    files = {path: path.read_bytes() for path in tables.rglob("*.parquet")}
+
+    assert "from format 1 to 2" in command(tmp_path, "migrate").output
+    check_version(tables)
+    assert {path: path.read_bytes() for path in tables.rglob("*.parquet")} == files
+    with Tables.open(tables, "state-845dc16", PROGRAM, 3, create=False) as opened:
+        trace, dictionary = restored(opened, 1 << 40)
+    assert len(trace) > 5
+    assert len(dictionary) == opened.terms_stored
+
+
+def test_the_state_of_a_reasoner_is_migrated(tmp_path):
+    """Refused when it is opened, migrated by its directory, it has the facts that it had."""
+    with Reasoner.open(tmp_path, "path(?x, ?y) :- edge(?x, ?y) .") as reasoner:
+        reasoner.apply([Update("edge", ("a", "b"))])
+    for name in schemas.NAMES:
+        set_properties(tmp_path / "tables" / name, StateVersion(1, SEMANTICS).properties)
+
+    with pytest.raises(StateError, match=r"streamreasoner migrate .*--state DIRECTORY"):
+        Reasoner.open(tmp_path)
+    said = CliRunner().invoke(app, ["migrate", "--state", str(tmp_path)])
+    assert "from format 1 to 2" in said.output
+    with Reasoner.open(tmp_path) as reasoner:
+        assert {*reasoner.facts("path")} == {("a", "b")}
+
+
 def test_a_number_that_is_none_is_refused(tmp_path):
     """A property that holds no number is a damaged state."""
     open_tables(tmp_path).close()
@@ -114,8 +160,8 @@ def test_a_state_without_numbers_is_refused_until_it_is_migrated(earlier):
 
     assert migrate(tables) == 0
     check_version(tables)
-    version, programs, trace, terms = content(tables)
-    assert version == json.loads(record["markers"][-1][1])["batch"]
+    epoch, programs, trace, terms = content(tables)
+    assert epoch == json.loads(record["markers"][-1][1])["batch"]
     assert len(programs) == 2
     assert len(trace) > 5
     assert terms
@@ -156,8 +202,8 @@ def command(directory, *arguments):
 
 def test_the_command_migrates_under_the_lock(earlier):
     """`streamreasoner migrate` says what it did; without a state it is refused."""
-    assert "from format 0 to 1" in command(earlier, "migrate").output
-    assert "already has format 1" in command(earlier, "migrate").output
+    assert "from format 0 to 2" in command(earlier, "migrate").output
+    assert "already has format 2" in command(earlier, "migrate").output
     shutil.rmtree(earlier / TABLES)
     assert isinstance(command(earlier, "migrate").exception, StateError)
 
@@ -175,7 +221,7 @@ def test_semantics_are_adopted_where_the_program_derives_the_same(tmp_path, matc
     if matches:
         with pytest.raises(StateError, match=r"semantics 1, .* 2: `matches`.*rebuild --config"):
             migrate(tmp_path)
-        assert {version.semantics for version in versions(tmp_path).values()} == {1}
+        assert {each.semantics for each in versions(tmp_path).values()} == {1}
     else:
         migrate(tmp_path)
         check_version(tmp_path)

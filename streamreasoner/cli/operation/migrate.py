@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path  # noqa: TC003 - typer reads it
+from typing import Annotated
+
+import typer
 
 from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 
 
-def migrate(config: ConfigFile = CONFIG_FILE) -> None:
-    """Convert the state of a stopped pipeline to the format of this release."""
+def migrate(
+    config: ConfigFile = CONFIG_FILE,
+    *,
+    state_directory: Annotated[
+        Path | None,
+        typer.Option(
+            "--state",
+            help="The directory of a state of Reasoner.open, in place of a configuration.",
+        ),
+    ] = None,
+) -> None:
+    """Convert the state of a stopped pipeline or closed reasoner to the format of this release."""
+    from streamreasoner.api.durable.opening import check_owner
     from streamreasoner.config import load
     from streamreasoner.state import migrate as migrate_tables
     from streamreasoner.state.lock import StateLock
     from streamreasoner.state.version import FORMAT
 
-    state = load(config).state
-    with closing(StateLock(state.directory)):
-        before = migrate_tables(state.tables)
-    if before == FORMAT:
-        print(f"{state.tables} already has format {FORMAT}.")
+    if state_directory is None:
+        state = load(config).state
+        lock, tables = StateLock(state.directory), state.tables
     else:
-        print(f"Migrated {state.tables} from format {before} to {FORMAT}.")
+        check_owner(state_directory)
+        lock, tables = StateLock(state_directory, key=""), state_directory / "tables"
+    with closing(lock):
+        before = migrate_tables(tables)
+    if before == FORMAT:
+        print(f"{tables} already has format {FORMAT}.")
+    else:
+        print(f"Migrated {tables} from format {before} to {FORMAT}.")

@@ -9,6 +9,7 @@ from states.write_state import STATES, configuration
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app
+from streamreasoner.state import migrate
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
 TOML = """
@@ -113,6 +114,7 @@ def stored(tmp_path):
     """The configuration of a state of an earlier release, and how to check it with a change."""
     with tarfile.open(STATES / "state-845dc16.tar.xz") as archive:
         archive.extractall(tmp_path, filter="data")
+    migrate(tmp_path / "state/tables")
     case = configuration("127.0.0.1:1", tmp_path, "state-845dc16", "auto")
 
     def call(**sections):
