@@ -99,7 +99,7 @@ class StateVersion:
             if number < current:
                 raise StateError(
                     f"{where} has {name} {number}; this release reads {name} {current}. Stop the "
-                    f"pipeline and run: streamreasoner migrate --config CONFIG, or for the state of "
+                    f"pipeline and run: streamreasoner migrate --config CONFIG, or of a state of "
                     "Reasoner.open: streamreasoner migrate --state DIRECTORY"
                 )
 
