@@ -22,6 +22,7 @@ from streamreasoner.lang.ast import (
 )
 from streamreasoner.sparql.rule_set import Absence, Assignment, Filter, Triple
 from streamreasoner.sparql.rules.bodies import Body
+from streamreasoner.sparql.rules.comparisons import decided_by_test
 from streamreasoner.sparql.rules.conditions import Conditions
 from streamreasoner.sparql.rules.rulebook import atom
 from streamreasoner.srl.well_formed import variables
@@ -47,7 +48,7 @@ class Bodies:
 
     def __init__(self, rule: SourceRule, book: Rulebook, blank_nodes: frozenset[str]) -> None:
         self._rule, self._book, self._blank = rule, book, blank_nodes
-        self._conditions = Conditions(book, _no_exists, rule.base)
+        self._conditions = Conditions(book, _no_exists, rule.base, decided_by_test)
         # Variables that SET assigns and a later pattern reads: both have to be one term.
         self._rebound = _assigned_before_a_pattern(rule.body)
 

@@ -18,6 +18,7 @@ from streamreasoner.values.datatypes import spaces
 from streamreasoner.values.functions import (
     casts,
     conversions,
+    decidable,
     instants,
     integers,
     strings,
@@ -202,6 +203,8 @@ TESTS: Mapping[str, Builtin[bool | None]] = {
     "matches": _exactly((TEXTS, TEXTS), _TRUTH, strings.matches),
     "langmatches": _exactly((STRINGS, STRINGS), _TRUTH, term_functions.language_matches),
     "comparable_times": _exactly((_INSTANTS, _INSTANTS), _TRUTH, instants.comparable),
+    "comparable": _exactly((ANYTHING, ANYTHING), _TRUTH, decidable.comparable),
+    "distinguishable": _exactly((ANYTHING, ANYTHING), _TRUTH, decidable.distinguishable),
     "same_term": _exactly((ANYTHING, ANYTHING), _TRUTH, term_functions.same_term),
     "effective_boolean": _exactly((ANYTHING,), _TRUTH, term_functions.effective_boolean),
     "in_datatype": _exactly((LITERALS, IRIS), _TRUTH, spaces.in_datatype),

@@ -297,6 +297,28 @@ def comparable(one, other):
     )
 
 
+def decided(one, other):
+    """Whether SPARQL can order two terms if they are times."""
+    return comparable(one, other) is not False
+
+
+def distinguishable(one, other):
+    """Whether SPARQL tells two different terms apart."""
+    known = [is_known(each) for each in (one, other)]
+    times = [isinstance(value(each), datetime) for each in (one, other)]
+    if all(times):
+        return one.endswith("#date>") != other.endswith("#date>") or bool(comparable(one, other))
+    literals = [literal(each) for each in (one, other)]
+    if any(each is None or each[1] for each in literals):
+        return True
+    return all(known)
+
+
+def is_known(term):
+    """Whether a literal has a value that comparisons know."""
+    return value(term) is not None
+
+
 def to_seconds(term):
     """The length of a duration without months."""
     return (
@@ -503,6 +525,8 @@ FUNCTIONS = {
 }
 TESTS = {
     "comparable_times": comparable,
+    "comparable": decided,
+    "distinguishable": distinguishable,
     "langmatches": langmatches,
     "same_term": lambda left, right: left == right,
     "effective_boolean": effective_boolean,

@@ -44,6 +44,22 @@ def decided(book: Rulebook, x: Value, operator: str, y: Value, body: Body) -> tu
     return (Negation(atom(predicate, columns), x.span),)
 
 
+def decided_by_test(
+    book: Rulebook,  # noqa: ARG001 - as `decided`
+    x: Value,
+    operator: str,
+    y: Value,
+    body: Body,  # noqa: ARG001
+) -> tuple[Literal, ...]:
+    """Literals as those of `decided`, without a helper, which a recursive rule could not negate."""
+    if operator == "!=":
+        known = any(map(_is_no_literal, (x, y)))
+        return () if known else (Call("distinguishable", (x, y), x.span),)
+    if _may_be_instant(x) and _may_be_instant(y):
+        return (Call("comparable", (x, y), x.span),)
+    return ()
+
+
 def _of_times(  # noqa: PLR0917 - the arguments of a comparison
     book: Rulebook, x: Value, operator: str, y: Value, body: Body, columns: tuple[str, ...]
 ) -> Iterator[Body]:

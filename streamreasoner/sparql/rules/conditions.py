@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     Ways: TypeAlias = list[tuple[Literal, ...]]
     Cases: TypeAlias = list[tuple[tuple[Literal, ...], Value]]
+    Decides: TypeAlias = Callable[[Rulebook, Value, str, Value, Body], tuple[Literal, ...]]
 
 MOST = 64
 """How many conjunctions a condition may expand to."""
@@ -67,6 +68,7 @@ class Conditions:
         exists: Returns the conjunctions that hold if a pattern has a solution that is compatible
             with a body, or if it has none.
         base: The IRI that IRI() resolves against; empty: none.
+        decides: Excludes terms that rules compare, but SPARQL does not: a function as `decided`.
     """
 
     def __init__(
@@ -74,11 +76,13 @@ class Conditions:
         book: Rulebook,
         exists: Callable[[Body, Pattern, bool], Ways],
         base: str,
+        decides: Decides = decided,
     ) -> None:
         self.solution: tuple[int, set[str]] = (0, set())
         self._book = book
         self._base = base
         self._exists = exists
+        self._decides = decides
 
     def truth(  # noqa: PLR0911 - one for each kind of expression
         self, expression: Expression, body: Body, *, wanted: bool = True
@@ -273,7 +277,7 @@ class Conditions:
         for (given, x), (more, y) in product(self.values(left, body), self.values(right, body)):
             if operator in {"=", "!="} or (is_ordered(x) and is_ordered(y)):
                 test = Comparison(x, operator, y, left.span)
-                ways.append((*given, *more, test, *decided(self._book, x, operator, y, body)))
+                ways.append((*given, *more, test, *self._decides(self._book, x, operator, y, body)))
         return ways
 
     def _test(
