@@ -13,7 +13,6 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from streamreasoner.lang.ast import NOWHERE, Atom, Constant, Span, Variable
-from streamreasoner.lang.places import placed
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.algebra import (
@@ -28,13 +27,14 @@ from streamreasoner.sparql.algebra import (
     in_scope,
 )
 from streamreasoner.sparql.compile import Construct
+from streamreasoner.sparql.lasting import rebuilt, with_lasting_names
 from streamreasoner.sparql.rules.bodies import NOTHING_GIVEN, Body
 from streamreasoner.sparql.rules.dataset import Dataset
 from streamreasoner.sparql.rules.patterns import Patterns
 from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError, atom
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streamreasoner.lang.ast import Rule
     from streamreasoner.sparql.algebra import Path, Pattern, Query, Term
@@ -92,7 +92,8 @@ def derive_triples(query: Query, name: str, given: tuple[str, str] | None) -> li
     Raises:
         UnsupportedError: The query may not be used so, or has no rules; with its place.
     """
-    query = _with_lasting_names(query)
+    pattern = with_lasting_names(query.select.pattern)
+    query = replace(query, select=replace(query.select, pattern=pattern))
     if given is None:
         book = Rulebook(name, sorted(_names((query.select, query.template))))
         patterns = Patterns(book, Dataset(query, book), NOTHING_GIVEN)
@@ -106,17 +107,6 @@ def derive_triples(query: Query, name: str, given: tuple[str, str] | None) -> li
     bodies = patterns.joins.with_given(patterns.solutions(query.select))
     Construct(query, book, (variable,)).write(bodies)
     return book.rules
-
-
-def _with_lasting_names(query: Query) -> Query:
-    """The query with names of nodes that are the same whenever a solution is there."""
-    fresh = Apply("STR", (Apply("BNODE", (), NOWHERE),), NOWHERE)
-    groups, dashes = (Constant(to_ntriples(each), NOWHERE) for each in _UUID)
-    text = Apply("REPLACE", (Apply("MD5", (fresh,), NOWHERE), groups, dashes), NOWHERE)
-    start = Constant(to_ntriples("urn:uuid:"), NOWHERE)
-    node = Apply("IRI", (Apply("CONCAT", (start, text), NOWHERE),), NOWHERE)
-    pattern = _Calls({"STRUUID": text, "UUID": node}).put(query.select.pattern)
-    return replace(query, select=replace(query.select, pattern=pattern))
 
 
 def derive_answers(query: Query, predicate: str, columns: Sequence[str]) -> list[Rule]:
@@ -175,29 +165,6 @@ def _disallowed(what: str, span: Span, hint: str) -> UnsupportedError:
     return UnsupportedError(f"SHACL does not allow {what} in a query", span, hint)
 
 
-_UUID = ("(.{8})(.{4})(.{4})(.{4})(.{12})", "$1-$2-$3-$4-$5")
-"""A pattern of the digits of a UUID, and how it is written."""
-
-
-class _Calls:
-    """Puts other expressions in place of calls without arguments.
-
-    Args:
-        others: What to put, by the names of functions.
-    """
-
-    def __init__(self, others: Mapping[str, Apply]) -> None:
-        self._others = others
-
-    def put(self, node: _Node) -> _Node:
-        """The same node with other expressions."""
-        match node:
-            case Apply(name, (), span) if name in self._others:
-                return cast("_Node", placed(self._others[name], lambda _: span))
-            case _:
-                return _rebuilt(node, self.put)
-
-
 class _Substitution:
     """Puts terms and paths in place of variables.
 
@@ -231,24 +198,10 @@ class _Substitution:
                 pattern, results = self.put(node.pattern), self.put(node.results)
                 return cast("_Node", replace(node, pattern=pattern, keys=keys, results=results))
             case _:
-                return _rebuilt(node, self.put)
+                return rebuilt(node, self.put)
 
     def _kept(self, variables: Iterable[Variable]) -> tuple[Variable, ...]:
         return tuple(each for each in variables if each.name not in self._terms)
-
-
-def _rebuilt(node: _Node, put: Callable[[object], object]) -> _Node:
-    """A node with other parts; what has none, as it is."""
-    match node:
-        case tuple():
-            return cast("_Node", tuple(map(put, node)))
-        case Span():
-            return node
-        case _ if is_dataclass(node) and not isinstance(node, type):
-            values = {each.name: put(getattr(node, each.name)) for each in fields(node)}
-            return cast("_Node", replace(node, **values))
-        case _:
-            return node
 
 
 def _nodes(node: object) -> Iterator[object]:

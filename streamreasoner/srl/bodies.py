@@ -67,19 +67,15 @@ class Bodies:
                     pass
         names = [self._book.variable(name) for name in solution]
         for body in bodies:
+            heads: dict[tuple[Literal, ...], list[Atom]] = {}
             for triple in self._rule.head:
-                self._template(triple, body, names)
-
-    def _template(self, triple: Triple, body: Body, solution: list[str]) -> None:
-        """A triple whose predicate is not an IRI is not derived: it is not one of RDF."""
-        subject, predicate, value = (self._node(term, solution) for term in triple.terms)
-        tests: tuple[Literal, ...] = ()
-        if isinstance(predicate, Variable) and not _is_predicate(predicate, body):
-            tests = (Call("is_iri", (predicate,), predicate.span),)
-        if isinstance(predicate, Call):
-            return
-        head = Atom(TRIPLE, (subject, predicate, value), triple.span)
-        self._book.add((head,), (*body.literals, *tests))
+                head = Atom(
+                    TRIPLE, tuple(self._node(each, names) for each in triple.terms), triple.span
+                )
+                if (tests := _tests(head, body)) is not None:
+                    heads.setdefault(tests, []).append(head)
+            for tests, found in heads.items():
+                self._book.add(found, (*body.literals, *tests))
 
     def _node(self, term: Constant | Variable, solution: list[str]) -> Value:
         if isinstance(term, Variable) and term.name in self._blank:
@@ -112,6 +108,7 @@ class Bodies:
 
     def _assigned(self, body: Body, variable: Variable, expression: object) -> list[Body]:
         name = self._book.variable(variable.name)
+        self._conditions.solution = 0, set(body.bound)
         found = []
         for given, value in self._conditions.values(expression, body):  # type: ignore[arg-type]
             if variable.name not in self._rebound:
@@ -170,6 +167,16 @@ def _names(node: Atom) -> list[str]:
 
 def _all_names(node: Atom) -> list[str]:
     return [each.name for each in node.arguments if isinstance(each, Variable)]
+
+
+def _tests(head: Atom, body: Body) -> tuple[Literal, ...] | None:
+    """What makes a head a triple of RDF, whose predicate is an IRI; None if it never is one."""
+    predicate = head.arguments[1]
+    if isinstance(predicate, Call):
+        return None
+    if isinstance(predicate, Variable) and not _is_predicate(predicate, body):
+        return (Call("is_iri", (predicate,), predicate.span),)
+    return ()
 
 
 def _is_predicate(variable: Variable, body: Body) -> bool:

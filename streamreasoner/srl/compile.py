@@ -30,6 +30,7 @@ from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places, placed
 from streamreasoner.lang.printer import PREFIX_NAME
+from streamreasoner.sparql.lasting import with_lasting_names, with_numbered_nodes
 from streamreasoner.sparql.reading import grammar
 from streamreasoner.sparql.reading.rule_sets import RuleSetReader
 from streamreasoner.sparql.reading.source import Source
@@ -144,7 +145,8 @@ def _rules(rule_set: RuleSet) -> Iterator[PlainRule]:
         text = _digest(rule)
         seen[text] += 1
         book = Rulebook(f"srl_{_digest(text, seen[text])}", _variables(rule))
-        Bodies(rule, book, rule_set.blank_nodes).write()
+        lasting = with_numbered_nodes(with_lasting_names(rule))
+        Bodies(lasting, book, rule_set.blank_nodes).write()
 
         def place(span: Span, whole: Span = rule.span) -> Span:
             return whole if span == NOWHERE else span

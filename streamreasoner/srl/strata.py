@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from streamreasoner.lang.ast import Constant
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.printer import print_expression
+from streamreasoner.sparql.algebra import Apply
+from streamreasoner.sparql.rule_set import Assignment
 from streamreasoner.srl.dependencies import makes_nodes
 from streamreasoner.values.functions.term_functions import SKOLEM_DEPTH
 
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from streamreasoner.lang.ast import Span
-    from streamreasoner.sparql.rule_set import RuleSet, Triple
+    from streamreasoner.sparql.algebra import Expression
+    from streamreasoner.sparql.rule_set import Rule, RuleSet, Triple
     from streamreasoner.srl.dependencies import Dependency
 
 _BREAK = "break the cycle, or match the base graph alone: `NOT DATA { … }` or `WHERE DATA { … }`"
@@ -62,7 +65,7 @@ def too_deep(rule_set: RuleSet, graph: Sequence[Sequence[Dependency]]) -> Iterat
 
     A rule that makes nodes is in no cycle, so the levels grow along paths alone, and end.
     """
-    makes = [makes_nodes(rule, rule_set.blank_nodes) for rule in rule_set.rules]
+    makes = [_levels(rule, rule_set.blank_nodes) for rule in rule_set.rules]
     if sum(makes) <= SKOLEM_DEPTH:
         return
     levels = [0] * len(makes)
@@ -77,12 +80,27 @@ def too_deep(rule_set: RuleSet, graph: Sequence[Sequence[Dependency]]) -> Iterat
         if level > SKOLEM_DEPTH:
             yield Diagnostic(
                 "SR272",
-                f"the rules before this one make nodes at {level - 1} levels, so that its own may "
-                f"be nested more deeply than {SKOLEM_DEPTH} levels",
+                f"the nodes that this rule makes may be of {level} levels, with those of the rules "
+                f"before it, and at most {SKOLEM_DEPTH} are made",
                 rule.span,
                 "name the nodes of some levels by IRIs: `SET(?node := IRI(CONCAT(…)))`",
             )
             return
+
+
+def _levels(rule: Rule, blank_nodes: frozenset[str]) -> int:
+    """How many levels of nodes a rule adds: one by its head, and one by each BNODE."""
+    return makes_nodes(rule, blank_nodes) + sum(
+        _nodes_made(each.expression) for each in rule.body if isinstance(each, Assignment)
+    )
+
+
+def _nodes_made(expression: Expression) -> int:
+    match expression:
+        case Apply(function, arguments):
+            return (function == "BNODE") + sum(map(_nodes_made, arguments))
+        case _:
+            return 0
 
 
 def path_between(

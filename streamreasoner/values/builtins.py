@@ -193,6 +193,7 @@ FUNCTIONS: Mapping[str, Builtin[str | None]] = {
     "canonical": _exactly((ANYTHING,), ANYTHING, spaces.canonical),
     "sort_key": Builtin((STRINGS, ANYTHING), STRINGS, 2, None, order.sort_key),
     "skolem": _at_least(1, ANYTHING, frozenset({Kind.BLANK_NODE}), term_functions.skolem),
+    "uuid": _at_least(1, ANYTHING, STRINGS, term_functions.uuid),
 }
 """Built-ins that are values in an expression."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import datetime
+from uuid import UUID
 
 import re2
 
@@ -85,6 +86,13 @@ def skolem(*terms):
     depth = 1 + max((int(each[1]) for each in nested), default=0)
     code = hashlib.sha256("\0".join(terms).encode()).hexdigest()[:32]
     return f"_:sk{depth}.{code}" if depth <= SKOLEM_DEPTH else None
+
+
+def uuid(*terms):
+    """The UUID of version 8 for these terms."""
+    digest = bytearray(hashlib.sha256("\0".join(terms).encode()).digest()[:16])
+    digest[6], digest[8] = digest[6] & 0x0F | 0x80, digest[8] & 0x3F | 0x80
+    return string(str(UUID(bytes=bytes(digest))))
 
 
 def of_literal(function):
@@ -195,6 +203,7 @@ FUNCTIONS = {
     "object": lambda term: (triple(term) or (None,) * 3)[2],
     "triple": make_triple,
     "skolem": skolem,
+    "uuid": uuid,
     **more_builtins.FUNCTIONS,
 }
 TESTS = {

@@ -168,6 +168,10 @@ class Conditions:
                 label = self._book.label(f"node{expression.span.start}")
                 known = map(body.argument, body.names)
                 return [((), Call("skolem", (label, *known), expression.span))]
+            case Apply("uuid", ()):
+                label = self._book.label(f"uuid{expression.span.start}")
+                known = map(body.argument, body.names)
+                return [((), Call("uuid", (label, *known), expression.span))]
             case Apply("BNODE", (inner,)):
                 return [
                     ((*given, *text), self._labelled(value, body))

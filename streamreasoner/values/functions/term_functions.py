@@ -232,6 +232,14 @@ def skolem(*arguments: str) -> str | None:
     return f"_:sk{depth}.{digest[:_HEX_DIGITS]}"
 
 
+def uuid(*arguments: str) -> str:
+    """The UUID for these terms, of version 8 (RFC 9562): the first bits of the hash of `skolem`."""
+    digits = sha256("\0".join(arguments).encode()).hexdigest()[:_HEX_DIGITS]
+    variant = "89ab"[int(digits[16], 16) & 3]
+    parts = digits[:8], digits[8:12], f"8{digits[13:16]}", variant + digits[17:20], digits[20:]
+    return canonical("-".join(parts))
+
+
 def is_string(term: str) -> bool:
     """Whether it is an xsd:string or a language-tagged literal."""
     return string(term) is not None

@@ -19,6 +19,7 @@ PREFIXES = """
 @prefix ex: <http://example.org/> .
 ex: sh:declare [ sh:prefix "ex" ; sh:namespace "http://example.org/" ] .
 """
+RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 DATA = """
 @prefix ex: <http://example.org/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -67,6 +68,26 @@ SHAPES = {
     "what is off": f"""ex:S a sh:NodeShape ; sh:targetClass ex:Rectangle ;
         sh:rule [ {TRIPLE} ; sh:object ex:yes ; sh:deactivated true ] .""",
 }
+
+
+def test_a_rule_may_make_a_uuid_for_each_solution():
+    """UUID() and STRUUID() derive a name for each target, the same whenever it is there."""
+    shapes = f"""{PREFIXES} ex:S a sh:NodeShape ; sh:targetClass ex:Rectangle ;
+        sh:rule [ a sh:SPARQLRule ; sh:prefixes ex: ; sh:construct
+            '''CONSTRUCT {{ $this ex:name ?u, ?v }} WHERE {{ $this ex:width ?w
+             BIND (UUID() AS ?u) BIND (STRUUID() AS ?v) }}''' ] ."""
+    reasoner = Reasoner(check_source(shapes, "shapes.ttl"))
+    typed = ("<http://example.org/r>", RDF_TYPE, "<http://example.org/Rectangle>")
+    width = ("<http://example.org/r>", "<http://example.org/width>", '"x"')
+    facts = [Update("triple", tuple(map(Term.parse, each))) for each in (typed, width)]
+    reasoner.apply(facts)
+    first = found(reasoner)
+    reasoner.apply([Update("triple", facts[1].args, -1)])
+    assert len(found(reasoner)) == 1
+    reasoner.apply([facts[1]])
+
+    assert found(reasoner) == first
+    assert len(first) == 4
 
 
 def expected(shapes: str, data: rdflib.Graph) -> set[tuple[str, ...]]:

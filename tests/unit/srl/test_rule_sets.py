@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+from uuid import UUID
 
 import pytest
-from rdflib import BNode, Graph, Literal
+from rdflib import BNode, Graph, Literal, URIRef
 from rdflib.term import Node
 
 from streamreasoner import Reasoner, Update
@@ -189,6 +190,28 @@ def test_new_nodes_come_back_as_they_were():
     assert nodes(one) == first == nodes(other) != set()
 
 
+def test_names_are_those_of_a_solution_wherever_the_rule_stands():
+    """BNODE, UUID and STRUUID give each solution its own, whatever is before them in the text."""
+    rule = (
+        'RULE { ?x :n ?b ; :m ?c ; :u ?u ; :v ?v } WHERE { ?x :p ?y SET(?b := BNODE("l"))'
+        " SET(?c := BNODE()) SET(?u := UUID()) SET(?v := CONCAT(STRUUID(), STRUUID())) }"
+    )
+    one, other = reasoner_of(rule), reasoner_of(f"# A comment.\n{rule}")
+    facts = [Update("triple", triple) for triple in rdf(graph_of(":a :p 1, 2 . :b :p 1 ."))]
+    one.apply(facts)
+    other.apply(facts)
+
+    assert set(one.facts("triple")) == set(other.facts("triple"))
+    assert len([*one.facts("triple")]) == 15
+    for name in "nmuv":
+        values = {fact[2] for fact in one.facts("triple") if fact[1] == URIRef(EX + name)}
+        assert len(values) == 3
+    uuids = [fact[2] for fact in one.facts("triple") if fact[1] == URIRef(f"{EX}u")]
+    assert all(UUID(str(each)).version == 8 for each in uuids)
+    texts = [str(fact[2]) for fact in one.facts("triple") if fact[1] == URIRef(f"{EX}v")]
+    assert all(UUID(each[:36]) != UUID(each[36:]) for each in texts)
+
+
 def nodes(reasoner):
     """The blank nodes that are objects."""
     return {triple[2] for triple in reasoner.facts("triple") if isinstance(triple[2], BNode)}
@@ -229,6 +252,8 @@ def test_imports_are_paths_or_rulesets(tmp_path):
         ("RULE { } WHERE { NOT { NOT { ?x :b ?y } } }", "SR270"),
         ("RULE { :x :y ?z } WHERE { NOT { ?x :b ?z } }", "SR271"),
         ("RULE { ?x ?x :b } WHERE { ?x :b ?y NOT { :a :a :b } }", "SR304"),
+        ("RULE { ?x :at ?n } WHERE { ?x :b ?y SET(?n := NOW()) }", "SR272"),
+        ("RULE { ?x :at ?n } WHERE { ?x :b ?y SET(?n := RAND()) }", "SR270"),
     ],
 )
 def test_what_is_refused_has_a_code(text, code):
@@ -265,5 +290,10 @@ def test_nodes_are_made_at_sixteen_levels_and_refused_beyond():
     reasoner = reasoner_of(rules(16))
     reasoner.apply([Update("triple", triple) for triple in rdf(graph_of(":a :p0 :b ."))])
     assert len([*reasoner.facts("triple")]) == 17
-    with pytest.raises(ProgramError, match=r"SR272 the rules before this one make nodes at 16"):
+    with pytest.raises(
+        ProgramError, match="SR272 the nodes that this rule makes may be of 17 levels"
+    ):
         reasoner_of(rules(17))
+    sets = " ".join(f"SET(?b{number} := BNODE())" for number in range(17))
+    with pytest.raises(ProgramError, match="SR272 the nodes that this rule makes may be of 17"):
+        reasoner_of(f"RULE {{ ?x :b ?b16 }} WHERE {{ ?x :p ?y {sets} }}")
