@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.constants import UNREADABLE
 from streamreasoner.rdf.term_kind import is_iri, is_triple_term
@@ -16,6 +16,7 @@ from streamreasoner.values.kinds import (
     NODES,
     NUMBERS,
     ORDERED,
+    TRIPLES,
     Kind,
     Kinds,
 )
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 PLACES: Mapping[str, Mapping[int, Kinds]] = {ast.TRIPLE: {1: IRIS}, ast.QUAD: {1: IRIS, 3: NODES}}
 """Kinds allowed at the positions of triples and quads that RDF restricts."""
+TRIPLE_PLACES: Mapping[int, Kinds] = {0: NODES, 1: IRIS}
+"""The same of triple terms."""
 
 _PROMOTION = (Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE)
 _NUMBERS = {Type.INTEGER: Kind.INTEGER, Type.DECIMAL: Kind.DECIMAL, Type.DOUBLE: Kind.DOUBLE}
@@ -43,18 +46,22 @@ def kinds_of_variables(rule: ast.Rule) -> dict[str, Kinds]:
     """Return the kinds of the restricted variables of a rule in normal form."""
     known: dict[str, Kinds] = {}
     for atom in rule.atoms:
-        for position, kinds in PLACES.get(atom.predicate, {}).items():
-            match atom.arguments[position : position + 1]:
-                case (ast.Variable(name),):
-                    known[name] = known.get(name, ANYTHING) & kinds
-                case _:
-                    pass
+        places = [(PLACES.get(atom.predicate, {}), atom.arguments)]
+        patterns = (node for node in traversal.walk(atom) if isinstance(node, ast.TripleTerm))
+        places += ((TRIPLE_PLACES, pattern.parts) for pattern in patterns)
+        for allowed, arguments in places:
+            for position, kinds in allowed.items():
+                match arguments[position : position + 1]:
+                    case (ast.Variable(name),):
+                        known[name] = known.get(name, ANYTHING) & kinds
+                    case _:
+                        pass
     for name, expression in bindings(rule).assignments:
         known[name] = kinds_of(expression, known)
     return known
 
 
-def kinds_of(  # noqa: C901, PLR0911 - one case each
+def kinds_of(  # noqa: C901, PLR0911, PLR0912 - one case each
     expression: ast.Expression, known: Mapping[str, Kinds]
 ) -> Kinds:
     """Return the possible kinds of an expression, given those of its variables."""
@@ -65,6 +72,8 @@ def kinds_of(  # noqa: C901, PLR0911 - one case each
             return known.get(name, ANYTHING)
         case ast.Wildcard():
             return ANYTHING
+        case ast.TripleTerm():
+            return TRIPLES
         case ast.UnaryMinus(operand):
             return _numbers(operand, known)
         case ast.BinaryOperation(operator, left, right):

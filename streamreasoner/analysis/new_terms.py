@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from streamreasoner.analysis.strata.components import components
 from streamreasoner.analysis.strata.dependency import unifies
+from streamreasoner.analysis.strata.term_agreement import agree
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.printer import print_expression, print_literal
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 GROWING = frozenset(
     {
         "add_duration", "bit_not", "bit_xor", "concat", "encode_for_uri", "md5", "replace", "sha1",
-        "sha256", "sha384", "sha512", "shift_left", "skolem", "subtract_duration", "uuid",
+        "sha256", "sha384", "sha512", "shift_left", "skolem", "subtract_duration", "triple",
+        "uuid",
     }
 )  # fmt: skip
 """Functions whose result can be larger than their arguments, or any of very many."""
@@ -96,7 +98,7 @@ def endless(rules: Sequence[ast.Rule], prefixes: Mapping[str, str]) -> Iterator[
 
 def _grows(rule: ast.Rule) -> bool:
     return _calls(rule, *GROWING) or any(
-        isinstance(node, ast.BinaryOperation) for node in _nodes(rule)
+        isinstance(node, ast.BinaryOperation | ast.TripleTerm) for node in _nodes(rule)
     )
 
 
@@ -152,7 +154,7 @@ class _Flows:
                 )
             for atom in rule.atoms:
                 feeding = [] if atom.asserted else heads[atom.predicate, atom.arity]
-                feeding = [other for other in feeding if unifies(atom, rules[other].head)]
+                feeding = [other for other in feeding if _feeds(rules[other].head, atom)]
                 if not feeding and _calls(rule, "skolem"):
                     walks.add(index)
                 for target, into in _fed(atom, index, feeding, rules, numbers):
@@ -225,17 +227,45 @@ def _fed(
 ) -> Iterator[tuple[int, list[Flow]]]:
     """The variables of an atom, each with what flows into it from the heads of other rules."""
     for position, argument in enumerate(atom.arguments):
-        if isinstance(argument, ast.Variable):
-            target = numbers[rule, argument.name]
-            made = [(other, rules[other].head.arguments[position]) for other in feeding]
+        made = [(other, rules[other].head.arguments[position]) for other in feeding]
+        for name, sources in _matched(argument, made):
+            target = numbers[rule, name]
             yield (
                 target,
                 [
                     Flow(numbers[other, of], target, growth, expression)
-                    for other, expression in made
+                    for other, expression in sources
                     for of, growth in _parts(expression)
                 ],
             )
+
+
+def _matched(
+    argument: ast.Expression, made: list[tuple[int, ast.Expression]]
+) -> Iterator[tuple[str, list[tuple[int, ast.Expression]]]]:
+    """The variables of an argument, each with what heads of rules have where it stands.
+
+    What is not written as a triple term may be one, of parts that are not known.
+    """
+    match argument:
+        case ast.Variable(name):
+            yield name, made
+        case ast.TripleTerm():
+            for place, part in enumerate(argument.parts):
+                yield from _matched(
+                    part,
+                    [
+                        (rule, each.parts[place] if isinstance(each, ast.TripleTerm) else each)
+                        for rule, each in made
+                    ],
+                )
+        case _:
+            pass
+
+
+def _feeds(head: ast.Atom, atom: ast.Atom) -> bool:
+    """Whether facts of a head may match an atom, triple terms part by part."""
+    return unifies(atom, head) and all(map(agree, head.arguments, atom.arguments))
 
 
 def _reached(starts: set[int], graph: Sequence[Sequence[int]]) -> set[int]:
@@ -259,6 +289,8 @@ def _parts(expression: ast.Expression) -> Iterator[tuple[str, Growth | None]]:
             yield from ((name, grown) for side in (left, right) for name, _ in _parts(side))
         case ast.UnaryMinus(operand):
             yield from _parts(operand)
+        case ast.TripleTerm():
+            yield from ((name, Growth.ANY) for part in expression.parts for name, _ in _parts(part))
         case ast.Call(function, arguments) if function not in _OF_FEW:
             for argument in arguments:
                 for name, growth in _parts(argument):

@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang import ast, traversal
-from streamreasoner.lang.binding import bindings, bound_by_atoms, definitions
+from streamreasoner.lang.binding import bindings, bound_by, bound_by_atoms, definitions
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.lang.printer import print_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 def unsafe(program: ast.Program) -> Iterator[Diagnostic]:
@@ -79,7 +79,7 @@ def _undefined(variable: ast.Variable, literal: ast.Literal, *, in_head: bool) -
         return Diagnostic("SR201", message, variable.span, hint)
     hint = f"add an atom with {name} to the body"
     match literal:
-        case ast.Negation(ast.Atom(_, arguments)) if variable in arguments:
+        case ast.Negation(ast.Atom() as atom) if variable.name in bound_by(atom):
             hint += ", or write `_` if any value will do"
         case ast.Atom():
             message = f"variable '{name}' is not bound; an expression in an atom binds nothing"
@@ -94,12 +94,8 @@ def _undefined(variable: ast.Variable, literal: ast.Literal, *, in_head: bool) -
 
 
 def _wildcards(literal: ast.Literal, *, in_head: bool) -> Iterator[Diagnostic]:
-    legal = {
-        id(argument)
-        for node in traversal.walk(literal)
-        if isinstance(node, ast.Atom) and not in_head
-        for argument in node.arguments
-    }
+    atoms = [node for node in traversal.walk(literal) if isinstance(node, ast.Atom)]
+    legal = set() if in_head else {id(each) for atom in atoms for each in _matched(atom.arguments)}
     aggregated = {
         id(inner)
         for node in traversal.walk(literal)
@@ -114,6 +110,14 @@ def _wildcards(literal: ast.Literal, *, in_head: bool) -> Iterator[Diagnostic]:
                 place = "an aggregate"
                 hint = "name a variable of the body: `count(?x)` counts matches for any value of ?x"
             yield Diagnostic("SR203", f"wildcard `_` in {place} has no value", node.span, hint)
+
+
+def _matched(arguments: Iterable[ast.Expression]) -> Iterator[ast.Expression]:
+    """Yield the arguments of an atom, and those in patterns of triple terms."""
+    for argument in arguments:
+        yield argument
+        if isinstance(argument, ast.TripleTerm):
+            yield from _matched(argument.parts)
 
 
 class _Cycles:

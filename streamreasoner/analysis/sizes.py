@@ -91,7 +91,13 @@ def _columns(rule: ast.Rule, atoms: Iterable[ast.Atom]) -> Iterator[ast.Expressi
         match node:
             case ast.Variable(name):
                 is_value = uses[name] > 1 or id(node) not in direct
-            case ast.BinaryOperation() | ast.UnaryMinus() | ast.Call() | ast.Aggregate():
+            case (
+                ast.TripleTerm()
+                | ast.BinaryOperation()
+                | ast.UnaryMinus()
+                | ast.Call()
+                | ast.Aggregate()
+            ):
                 is_value = True
             case _:
                 is_value = False

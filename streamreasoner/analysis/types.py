@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.expression_kinds import PLACES, kinds_of, kinds_of_variables
+from streamreasoner.analysis.expression_kinds import (
+    PLACES,
+    TRIPLE_PLACES,
+    kinds_of,
+    kinds_of_variables,
+)
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.normal_form import normal_form
@@ -22,6 +27,7 @@ from streamreasoner.values.kinds import (
     ORDERED,
     STRINGS,
     TEXTS,
+    TRIPLES,
     Kind,
     described,
 )
@@ -72,8 +78,10 @@ class _Types:
                 yield from self._arguments(name, signature, arguments)
             case ast.Aggregate(name, arguments) if name in AGGREGATES:
                 yield from self._arguments(name, AGGREGATES[name], arguments)
-            case ast.Atom(predicate, arguments) if predicate in PLACES:
+            case ast.Atom(predicate) if predicate in PLACES:
                 yield from self._places(node, PLACES[predicate])
+            case ast.TripleTerm():
+                yield from self._parts(node)
             case _:
                 pass
 
@@ -149,6 +157,21 @@ class _Types:
                         " a quad `[subject, predicate, object, graph]`",
                     )
 
+    def _parts(self, term: ast.TripleTerm) -> Iterator[Diagnostic]:
+        """Report parts that no triple of RDF has there, so that no such term exists."""
+        for position, allowed in TRIPLE_PLACES.items():
+            part = term.parts[position]
+            if not self._kinds(part) & allowed:
+                place = "predicate" if allowed == IRIS else "subject"
+                yield Diagnostic(
+                    "SR242",
+                    f"{self._describe(part)} as the {place} of a triple term,"
+                    f" which is {described(allowed)}",
+                    part.span,
+                    "a triple term is `<<( subject predicate object )>>`; its object may be any"
+                    " term",
+                )
+
     def _kinds(self, expression: ast.Expression) -> Kinds:
         return kinds_of(expression, self._known)
 
@@ -162,6 +185,8 @@ class _Types:
             return f"the number {text}"
         if kinds == IRIS:
             return f"the IRI {text}"
+        if kinds == TRIPLES:
+            return f"the triple term {text}"
         return f"the {'blank node' if kinds == {Kind.BLANK_NODE} else 'literal'} {text}"
 
 

@@ -18,6 +18,7 @@ from streamreasoner.explain.render.svg import absence_svg, proof_svg
 from streamreasoner.explain.render.tree import absence_text, proof_text
 from streamreasoner.explain.rule_groups import Rules
 from streamreasoner.explain.store import FactIndex
+from streamreasoner.plan.lower.triple_patterns import negated_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -114,7 +115,7 @@ def explain(
     """
     left_out = frozenset[str]() if hidden else program.left_out
     rules = Rules(program)
-    store = FactIndex(state, dictionary, {**program.arities, **program.helpers})
+    store = FactIndex(state, dictionary, _arities(program))
     printer = ExplanationPrinter(prefixes(program), left_out)
 
     def stored(fact: Fact) -> HeldFact | None:
@@ -147,7 +148,7 @@ def provenance(
         facts: The facts, each once; a premise that is none of them is named, but not described.
     """
     rules = Rules(program)
-    store = FactIndex(state, dictionary, {**program.arities, **program.helpers})
+    store = FactIndex(state, dictionary, _arities(program))
     search = ProofSearch(rules, store, Limits(depth=1, size=None), frozenset())
 
     def proofs() -> Iterator[Proof]:
@@ -157,3 +158,8 @@ def provenance(
             yield search.prove(fact, row)
 
     return facts_prov(proofs(), ExplanationPrinter(prefixes(program)))
+
+
+def _arities(program: CheckedProgram) -> dict[str, int]:
+    """Number of arguments of every predicate that a demand may read."""
+    return {**program.arities, **program.helpers, **negated_patterns(program.rules)}

@@ -9,7 +9,10 @@ from streamreasoner.explain.proof import Absent, Satisfied
 from streamreasoner.facts import Fact
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import is_bound
+from streamreasoner.lang.constants import triple_term
 from streamreasoner.plan.expressions import application
+from streamreasoner.rdf.term_kind import is_triple_term
+from streamreasoner.rdf.triple_terms import components
 from streamreasoner.values.formula import compute
 
 if TYPE_CHECKING:
@@ -61,12 +64,11 @@ def ground(node: ast.Node, bindings: Bindings) -> ast.Node:
 
 def computed(expression: ast.Expression, bindings: Bindings) -> Iterator[ast.Comparison]:
     """`3 + 4 = 7` for a bound expression that has a value; nothing for a plain term."""
-    is_term = isinstance(expression, ast.Constant | ast.Variable | ast.Wildcard)
-    if not is_term and is_bound(expression, bindings):
-        term = value(expression, bindings)
-        if term is not None:
+    if _is_value(expression, bindings):
+        grounded, term = ground(expression, bindings), value(expression, bindings)
+        if term is not None and not isinstance(grounded, ast.Constant):
             result = ast.Constant(term, ast.NOWHERE)
-            yield ast.Comparison(ground(expression, bindings), "=", result, ast.NOWHERE)
+            yield ast.Comparison(grounded, "=", result, ast.NOWHERE)
 
 
 def conditions(literal: ast.Literal, bindings: Bindings) -> tuple[ast.Literal, ...]:
@@ -96,11 +98,36 @@ def premises(literal: ast.Literal, bindings: Bindings) -> Iterator[Absent | Sati
             yield Satisfied(last)
 
 
+def fits(atom: ast.Atom, terms: Iterable[str]) -> bool:
+    """Whether the terms of a fact have those of a ground atom, those within triple terms too."""
+    return all(map(_fits, atom.arguments, terms))
+
+
+def _fits(argument: ast.Expression, term: str) -> bool:
+    match argument:
+        case ast.Constant(own):
+            return own == term
+        case ast.TripleTerm():
+            return is_triple_term(term) and all(map(_fits, argument.parts, components(term)))
+        case _:
+            return True
+
+
+def _is_value(expression: ast.Expression, bindings: Bindings) -> bool:
+    """Whether an expression is bound, and no part of it a wildcard."""
+    return is_bound(expression, bindings) and not any(
+        isinstance(each, ast.Wildcard) for each in traversal.walk(expression)
+    )
+
+
 def _valued(literal: ast.Node, bindings: Bindings) -> ast.Node:
     """A literal with bound expressions replaced by their values, if they have one."""
 
     def change(argument: ast.Expression) -> ast.Expression:
-        if isinstance(argument, ast.Wildcard) or not is_bound(argument, bindings):
+        if isinstance(argument, ast.TripleTerm):
+            # Of a pattern, a part may be open.
+            return triple_term(map(change, argument.parts), argument.span)
+        if not _is_value(argument, bindings):
             return argument
         term = value(argument, bindings)
         return argument if term is None else ast.Constant(term, ast.NOWHERE)

@@ -12,6 +12,7 @@ from streamreasoner.explain.ground import (
     atom_of,
     computed,
     conditions,
+    fits,
     ground,
     premises,
     value,
@@ -118,7 +119,8 @@ class AbsenceSearch:
                 return Failure(FailureKind.MISSING, parts, close)
             case ast.Negation(ast.Atom(predicate) as atom):
                 rows = self.store.present(predicate, _known(atom))
-                return Failure(FailureKind.PRESENT, parts, _facts(predicate, rows))
+                matching = [row for row in rows if fits(atom, row.arguments)]
+                return Failure(FailureKind.PRESENT, parts, _facts(predicate, matching))
             case _:
                 return Failure(FailureKind.FALSE, parts)
 

@@ -124,6 +124,25 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class TripleTerm:
+    """A triple term with parts that are not constant: `<<( ?s ex:p ?o )>>`.
+
+    In an atom of a body it is a pattern, and the atom binds the variables in it. Elsewhere it is a
+    value, and has none if the parts do not make a triple of RDF.
+    """
+
+    subject: Expression
+    predicate: Expression
+    object: Expression
+    span: Span = field(compare=False, repr=False)
+
+    @property
+    def parts(self) -> tuple[Expression, Expression, Expression]:
+        """Subject, predicate and object."""
+        return self.subject, self.predicate, self.object
+
+
+@dataclass(frozen=True, slots=True)
 class Conditional:
     """`if(condition, then, otherwise)`; the condition is a conjunction without atoms."""
 
@@ -234,9 +253,8 @@ class Disjunction:
 
 
 Term: TypeAlias = Constant | Variable | Wildcard
-Expression: TypeAlias = (
-    Term | BinaryOperation | UnaryMinus | Call | Conditional | Aggregate | BodyAggregate
-)
+Operation: TypeAlias = BinaryOperation | UnaryMinus | Call | Conditional
+Expression: TypeAlias = Term | TripleTerm | Operation | Aggregate | BodyAggregate
 Literal: TypeAlias = Atom | Negation | NegatedBody | Comparison | Disjunction | Call
 
 

@@ -1,7 +1,8 @@
 """How rules bind variables. Invariant: an assignment reads only variables bound before it.
 
-A variable is bound by a positive atom that has it as an argument, or by an equality whose other
-side is bound: `path(?x, ?d), ?e = ?d + 1` binds ?x, ?d and ?e. All other literals are filters.
+A variable is bound by a positive atom that has it as an argument, or in the pattern of a triple
+term, or by an equality whose other side is bound: `path(?x, ?d), ?e = ?d + 1` binds ?x, ?d and ?e.
+All other literals are filters.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Atom, Comparison, Variable
+from streamreasoner.lang.ast import Atom, Comparison, TripleTerm, Variable
 from streamreasoner.lang.traversal import variables
 
 if TYPE_CHECKING:
@@ -51,12 +52,25 @@ def bindings(rule: Rule) -> Bindings:
 
 def bound_by_atoms(rule: Rule) -> frozenset[str]:
     """Return the variables that positive atoms bind: `edge(?x, ?y + 1)` binds ?x alone."""
-    return frozenset(
-        argument.name
-        for atom in rule.atoms
-        for argument in atom.arguments
-        if isinstance(argument, Variable)
-    )
+    return frozenset(name for atom in rule.atoms for name in bound_by(atom))
+
+
+def bound_by(atom: Atom) -> Iterator[str]:
+    """Yield the variables that a positive atom binds, as often as it has them."""
+    for argument in atom.arguments:
+        yield from pattern_variables(argument)
+
+
+def pattern_variables(argument: Expression) -> Iterator[str]:
+    """Yield the variables that an argument of a positive atom binds, in textual order."""
+    match argument:
+        case Variable(name):
+            yield name
+        case TripleTerm():
+            for part in argument.parts:
+                yield from pattern_variables(part)
+        case _:
+            pass
 
 
 def is_bound(node: Expression | Literal, bound: Collection[str]) -> bool:

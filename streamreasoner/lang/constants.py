@@ -10,14 +10,17 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import TermError
-from streamreasoner.lang.ast import Base, Constant, Prefix
+from streamreasoner.lang.ast import Base, Constant, Prefix, TripleTerm
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.rdf import vocabulary
 from streamreasoner.rdf.iris import is_absolute, resolve
 from streamreasoner.rdf.terms import canonical, iri_text, parse
+from streamreasoner.values.functions.term_functions import triple
 
 if TYPE_CHECKING:
-    from streamreasoner.lang.ast import Span
+    from collections.abc import Iterable
+
+    from streamreasoner.lang.ast import Expression, Span
 
 WELL_KNOWN = {
     "rdf": vocabulary.RDF,
@@ -158,6 +161,19 @@ class ConstantReader:
 
     def _report(self, code: str, message: str, span: Span, hint: str | None) -> None:
         self._diagnostics.append(Diagnostic(code, message, span, hint))
+
+
+def triple_term(parts: Iterable[Expression], span: Span) -> Constant | TripleTerm:
+    """Return the triple term of three parts: a constant if they are, and make a triple of RDF."""
+    subject, predicate, value = parts
+    match subject, predicate, value:
+        case Constant(first), Constant(second), Constant(third):
+            term = triple(first, second, third)
+            if term is not None:
+                return Constant(term, span)
+        case _:
+            pass
+    return TripleTerm(subject, predicate, value, span)
 
 
 def plain_value(constant: Constant) -> str:

@@ -57,7 +57,8 @@ CATALOGUE = {
     "SR237": "lowest and highest stand in heads; further arguments of an aggregate are constants.",
     "SR240": "Only numbers, strings, booleans, dates and times are ordered.",
     "SR241": "The operands of arithmetic are numbers.",
-    "SR242": "The predicate of a triple or quad is an IRI; a graph may also be a blank node.",
+    "SR242": "The predicate of a triple or triple term is an IRI; a graph, and the subject of a "
+    "triple term, may also be a blank node.",
     "SR243": "A regular expression has the syntax of RE2, and compiles into 2 MiB.",
     "SR244": "An argument of a built-in has a type that the built-in accepts.",
     "SR245": "No exact number is divided by the constant zero.",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MAX_SYNTAX_ERRORS = 20
 _MAX_REREAD = 200_000  # characters
 
-_NESTED = frozenset({"group", "application", "distinct", "operation", "negative"})
+_NESTED = frozenset({"group", "application", "distinct", "operation", "negative", "triple_term"})
 _KEYWORDS = frozenset({"TRUE", "FALSE"})
 _OPERATORS = frozenset({"PLUS", "MINUS", "TIMES", "DIVIDE", "MODULO", "POWER"})
 

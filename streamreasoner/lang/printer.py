@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, assert_never
 from streamreasoner import durations
 from streamreasoner.lang import ast
 from streamreasoner.lang.constants import RDF_TYPE, bare
-from streamreasoner.rdf.term_kind import is_iri
+from streamreasoner.rdf.term_kind import is_iri, is_triple_term
 from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.triple_terms import nested_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,6 +23,8 @@ PREFIX_NAME = re.compile(r"(?:[^\W\d_](?:[\w.\-]*[\w\-])?)?")
 
 _LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 _ADDITION, _MULTIPLICATION, _SIGN, _POWER, _OPERAND = range(5)
+_PARTS = ast.Constant | ast.Variable | ast.Wildcard | ast.TripleTerm | ast.Call
+"""What can stand in a triple term as it is."""
 _STRENGTH = {
     "+": _ADDITION,
     "-": _ADDITION,
@@ -120,7 +123,7 @@ def print_call(call: ast.Atom | ast.Call, prefixes: Mapping[str, str] | None = N
     return f"{name}({_arguments(call.arguments, prefixes)})"
 
 
-def print_expression(  # noqa: PLR0911 - one case each
+def print_expression(  # noqa: C901, PLR0911 - one case each
     expression: ast.Expression,
     prefixes: Mapping[str, str] | None = None,
     strength: int = _ADDITION,
@@ -134,6 +137,8 @@ def print_expression(  # noqa: PLR0911 - one case each
             return f"?{name}"
         case ast.Wildcard():
             return "_"
+        case ast.TripleTerm():
+            return _triple_term(expression, prefixes)
         case ast.BinaryOperation(operator, left, right):
             own = _STRENGTH[operator]
             # `**` is right associative, and its right side may have a sign.
@@ -176,7 +181,27 @@ def _signatures(signatures: Iterable[ast.PredicateIndicator]) -> str:
     )
 
 
+def _triple_term(term: ast.TripleTerm, prefixes: Mapping[str, str] | None) -> str:
+    """Its parts one after the other; a function of parts that cannot be written so."""
+    if not all(isinstance(part, _PARTS) for part in term.parts):
+        return f"triple({_arguments(term.parts, prefixes)})"
+    subject, predicate, value = (print_expression(part, prefixes) for part in term.parts)
+    match term.predicate:
+        case ast.Constant(verb) if verb == RDF_TYPE:
+            predicate = "a"
+        case _:
+            pass
+    return f"<<( {subject} {predicate} {value} )>>"
+
+
 def _constant(term: str, prefixes: Mapping[str, str]) -> str:
+    if is_triple_term(term):
+        heads, last = nested_parts(term)
+        text = _constant(last, prefixes)
+        for subject, predicate in reversed(heads):
+            verb = "a" if predicate == RDF_TYPE else _constant(predicate, prefixes)
+            text = f"<<( {_constant(subject, prefixes)} {verb} {text} )>>"
+        return text
     if not is_iri(term):
         return bare(term) or term
     iri = term[1:-1]

@@ -17,10 +17,12 @@ from streamreasoner.lang.ast import (
     Disjunction,
     NegatedBody,
     Negation,
+    TripleTerm,
     UnaryMinus,
     Variable,
     Wildcard,
 )
+from streamreasoner.lang.constants import triple_term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,11 +30,15 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Expression, Literal, Node, Rule
 
 
-def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:  # noqa: PLR0911
+def children(  # noqa: C901, PLR0911 - one case each
+    node: Expression | Literal,
+) -> tuple[Expression | Literal, ...]:
     """Return the nodes directly below `node`, in textual order."""
     match node:
         case Constant() | Variable() | Wildcard():
             return ()
+        case TripleTerm():
+            return node.parts
         case BinaryOperation(_, left, right) | Comparison(left, _, right):
             return (left, right)
         case UnaryMinus(operand):
@@ -56,6 +62,8 @@ def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:  #
 def changed(node: Node, change: Callable[[Any], Any]) -> Node:  # noqa: PLR0911 - one case each
     """Return a node with other nodes directly below it; one that has none, as it is."""
     match node:
+        case TripleTerm():
+            return triple_term(map(change, node.parts), node.span)  # type: ignore[return-value]
         case BinaryOperation(_, left, right) | Comparison(left, _, right):
             return replace(node, left=change(left), right=change(right))
         case UnaryMinus(operand):

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, assert_never
 from streamreasoner.lang import ast
 from streamreasoner.plan.algebra import Equation, Extend, PlanError, PlanTree
 from streamreasoner.plan.formulas import COALESCE, formula
-from streamreasoner.plan.operands import COPY, NEGATE, Column, Computation, Operand, Value
+from streamreasoner.plan.operands import (
+    COPY,
+    NEGATE,
+    TRIPLE_TERM,
+    Column,
+    Computation,
+    Operand,
+    Value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +44,13 @@ class Names:
                 return Column(name)
             case ast.Constant(term):
                 return Value(term)
-            case ast.BinaryOperation() | ast.UnaryMinus() | ast.Call() | ast.Conditional():
+            case (
+                ast.TripleTerm()
+                | ast.BinaryOperation()
+                | ast.UnaryMinus()
+                | ast.Call()
+                | ast.Conditional()
+            ):
                 return self._column(expression)
             case ast.Wildcard() | ast.Aggregate() | ast.BodyAggregate():
                 raise PlanError(f"{expression} has no value.")
@@ -111,13 +125,17 @@ class Extension:
         return operand
 
 
-def application(expression: ast.Expression) -> tuple[Function, tuple[ast.Expression, ...]]:
+def application(  # noqa: PLR0911 - one case each
+    expression: ast.Expression,
+) -> tuple[Function, tuple[ast.Expression, ...]]:
     """The function of an expression, and what it is applied to."""
     match expression:
         case ast.Call(function) if function == COALESCE:
             return formula(expression)
         case ast.Conditional():
             return formula(expression)
+        case ast.TripleTerm():
+            return TRIPLE_TERM, expression.parts
         case ast.BinaryOperation(operator, left, right):
             return operator, (left, right)
         case ast.UnaryMinus(operand):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang import ast, traversal
 from streamreasoner.plan.algebra import PlanError
-from streamreasoner.plan.operands import NEGATE
+from streamreasoner.plan.operands import NEGATE, TRIPLE_TERM
 from streamreasoner.values import formula as formulas
 from streamreasoner.values.comparison import Operator
 
@@ -47,6 +47,8 @@ class _Formulas:
                 return formulas.Fixed(term)
             case ast.Variable(name):
                 return formulas.Argument(self._places[name])
+            case ast.TripleTerm():
+                return formulas.Applied(TRIPLE_TERM, self._all(expression.parts))
             case ast.BinaryOperation(operator, left, right):
                 return formulas.Applied(operator, self._all((left, right)))
             case ast.UnaryMinus(operand):

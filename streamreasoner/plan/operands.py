@@ -22,6 +22,9 @@ COPY = "copy"
 NEGATE = "negate"
 """Unary minus."""
 
+TRIPLE_TERM = "triple"
+"""The built-in that makes a triple term of its parts."""
+
 RESULT = "#result"
 """Column of the aggregated value in the head of a reduction."""
 

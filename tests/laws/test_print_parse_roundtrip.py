@@ -35,7 +35,7 @@ from streamreasoner.lang.ast import (
     Variable,
     Wildcard,
 )
-from streamreasoner.lang.constants import bare
+from streamreasoner.lang.constants import bare, triple_term
 from streamreasoner.lang.parser import parse
 from streamreasoner.lang.printer import print_program
 from streamreasoner.rdf.terms import to_ntriples
@@ -89,9 +89,21 @@ def minus(operand):
     return UnaryMinus(operand, SPAN)
 
 
+def called(inner):
+    """Calls of functions, known or not."""
+    arguments = st.lists(inner, min_size=2, max_size=3).map(tuple)
+    return st.builds(
+        Call, st.sampled_from(("concat", "max", "skolem", "frobnicate")), arguments, st.just(SPAN)
+    )
+
+
+def triple_terms(parts):
+    """Triple terms, constant ones among them."""
+    return st.tuples(parts, parts, parts).map(lambda three: triple_term(three, SPAN))
+
+
 def compound(inner):
     """Expressions built from smaller expressions."""
-    arguments = st.lists(inner, min_size=2, max_size=3).map(tuple)
     return st.one_of(
         st.builds(
             BinaryOperation,
@@ -101,12 +113,8 @@ def compound(inner):
             st.just(SPAN),
         ),
         inner.map(minus),
-        st.builds(
-            Call,
-            st.sampled_from(("concat", "max", "skolem", "frobnicate")),
-            arguments,
-            st.just(SPAN),
-        ),
+        called(inner),
+        triple_terms(st.one_of(ATOMIC, called(inner), triple_terms(ATOMIC))),
         st.builds(
             Aggregate,
             st.sampled_from(("count", "sum", "min", "max", "avg")),

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from oracle.instances import segments
 from oracle.patterns import ANYTHING, combinations, fits
 from oracle.trace import NotConvergingError, Trace
-from streamreasoner.lang.ast import GIVEN, Atom, Negation, Wildcard
+from streamreasoner.lang.ast import GIVEN, Atom, Negation, TripleTerm, Wildcard
 
 
 def evaluate(program, facts, meaning, most_iterations):
@@ -81,7 +81,7 @@ def matches(rule, facts, meaning):
 
 def satisfied(rule, bindings, chosen, facts, meaning):
     """Whether the chosen facts match their atoms, and the rest of the body holds."""
-    wanted = (pattern(atom, bindings, meaning) for atom in rule.atoms)
+    wanted = (sought(atom, bindings, meaning) for atom in rule.atoms)
     return all(map(fits, chosen, wanted)) and all(
         holds(each, bindings, facts, meaning) for each in rule.body if not isinstance(each, Atom)
     )
@@ -91,15 +91,30 @@ def holds(literal, bindings, facts, meaning):
     """Whether a literal holds; a negated atom does if no present fact matches it."""
     match literal:
         case Negation(Atom() as atom):
-            wanted, others = pattern(atom, bindings, meaning), facts[atom.reads]
+            wanted, others = sought(atom, bindings, meaning), facts[atom.reads]
             return None not in wanted and not any(fits(fact, wanted) for fact in others)
         case _:
             return meaning.condition(literal, bindings)
 
 
 def pattern(atom, bindings, meaning):
-    """The terms of an atom: `ANYTHING` for a wildcard, None for an expression without a value."""
-    return tuple(
-        ANYTHING if isinstance(each, Wildcard) else meaning.term(each, bindings)
-        for each in atom.arguments
-    )
+    """The terms of a head: None for an expression without a value."""
+    return tuple(meaning.term(each, bindings) for each in atom.arguments)
+
+
+def sought(atom, bindings, meaning):
+    """What an atom of a body matches: terms, `ANYTHING`, and None without a value.
+
+    A triple term is a tuple of the same.
+    """
+    return tuple(_sought(each, bindings, meaning) for each in atom.arguments)
+
+
+def _sought(argument, bindings, meaning):
+    match argument:
+        case Wildcard():
+            return ANYTHING
+        case TripleTerm():
+            return tuple(_sought(each, bindings, meaning) for each in argument.parts)
+        case _:
+            return meaning.term(argument, bindings)

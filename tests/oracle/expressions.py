@@ -13,6 +13,7 @@ from streamreasoner.lang.ast import (
     Constant,
     Disjunction,
     Negation,
+    TripleTerm,
     UnaryMinus,
     Variable,
 )
@@ -30,6 +31,8 @@ def term(expression, bindings):  # noqa: PLR0911
             return arithmetic("-", [term(operand, bindings)])
         case BinaryOperation(operator, left, right):
             return arithmetic(operator, [term(left, bindings), term(right, bindings)])
+        case TripleTerm():
+            return call("triple", [term(part, bindings) for part in expression.parts])
         case Call("coalesce", arguments):
             values = (term(argument, bindings) for argument in arguments)
             return next((each for each in values if each is not None), None)

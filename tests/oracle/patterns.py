@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from streamreasoner.lang.ast import Constant, Variable
+from oracle.terms import triple
+from streamreasoner.lang.ast import Constant, TripleTerm, Variable
 
 ANYTHING = "_"
 """Stands for a wildcard; not a valid term."""
 
 
 def fits(arguments, pattern):
-    """Whether the arguments of a fact match a pattern of terms and `ANYTHING`."""
+    """Whether the arguments of a fact match a pattern of terms and `ANYTHING`.
+
+    A tuple in a pattern matches triple terms.
+    """
     return all(
-        part is ANYTHING or part == argument
+        (triple(argument) is not None and fits(triple(argument), part))
+        if isinstance(part, tuple)
+        else part is ANYTHING or part == argument
         for part, argument in zip(pattern, arguments, strict=True)
     )
 
@@ -45,17 +51,36 @@ def combinations(atoms, facts):
             for fact in index[tuple(_term(each, bindings) for each in known.values())]
             if (extended := extend(atom, fact, bindings)) is not None
         ]
-        bound |= {each.name for each in atom.arguments if isinstance(each, Variable)}
+        bound |= {*named(atom.arguments)}
     return found
 
 
 def extend(atom, fact, bindings):
     """The bindings extended by matching an atom with a fact; None if they conflict."""
     extended = dict(bindings)
-    for argument, value in zip(atom.arguments, fact, strict=True):
-        if isinstance(argument, Variable) and extended.setdefault(argument.name, value) != value:
-            return None
-    return extended
+    return extended if _extend(atom.arguments, fact, extended) else None
+
+
+def _extend(arguments, terms, bindings):
+    """Bind variables to terms, those within triple terms too; whether nothing conflicts."""
+    for argument, term in zip(arguments, terms, strict=True):
+        match argument:
+            case Variable(name) if bindings.setdefault(name, term) != term:
+                return False
+            case TripleTerm():
+                parts = triple(term)
+                if parts is None or not _extend(argument.parts, parts, bindings):
+                    return False
+    return True
+
+
+def named(arguments):
+    """The variables that arguments of an atom bind."""
+    for argument in arguments:
+        if isinstance(argument, Variable):
+            yield argument.name
+        elif isinstance(argument, TripleTerm):
+            yield from named(argument.parts)
 
 
 def _term(known, bindings):

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streamreasoner import durations
 from streamreasoner.lang import ast, limits, traversal
-from streamreasoner.lang.constants import RDF_TYPE, UNREADABLE, negative, plain_value, positive
+from streamreasoner.lang.constants import (
+    RDF_TYPE,
+    UNREADABLE,
+    negative,
+    plain_value,
+    positive,
+    triple_term,
+)
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.rdf.graph_mode import GraphMode
 from streamreasoner.values.builtins import TESTS, is_aggregate
@@ -221,12 +228,17 @@ class Builder:
 
     def triple(self, span: ast.Span, children: list[_Item | ast.Span]) -> ast.Atom:
         """Read `[?s, ?p, ?o]`, `[?s, a, ?o]` or `[?s, ?p, ?o, ?g]`."""
-        arguments: list[ast.Expression] = []
+        arguments = self._terms(children)
+        return ast.Atom(ast.bracketed(len(arguments)), arguments, span)
+
+    def _terms(self, children: list[_Item | ast.Span]) -> tuple[ast.Expression, ...]:
+        """The terms of a triple, a quad or a triple term, with rdf:type for `a`."""
+        terms: list[ast.Expression] = []
         for position, child in enumerate(children):
             if not isinstance(child, ast.Span):
-                arguments.append(self._expression(child))
+                terms.append(self._expression(child))
                 continue
-            arguments.append(ast.Constant(RDF_TYPE, child))
+            terms.append(ast.Constant(RDF_TYPE, child))
             if position != 1:
                 self._report(
                     "SR107",
@@ -234,11 +246,17 @@ class Builder:
                     child,
                     "a variable is written `?a`",
                 )
-        return ast.Atom(ast.bracketed(len(arguments)), tuple(arguments), span)
+        return tuple(terms)
 
     def type(self, span: ast.Span, _: list[str]) -> ast.Span:
         """Read `a`, which becomes rdf:type in `triple`; until then its span represents it."""
         return span
+
+    def triple_term(
+        self, span: ast.Span, children: list[_Item | ast.Span]
+    ) -> ast.Constant | ast.TripleTerm:
+        """Read `<<( ?s ex:p ?o )>>`."""
+        return triple_term(self._terms(children), span)
 
     def arguments(self, _: ast.Span, children: list[_Item]) -> tuple[ast.Expression, ...]:
         """Read `?x, ?y + 1`."""

@@ -25,6 +25,11 @@ _PUNCTUATION = (":-", ",", "|", ".", "(", ")", "]", "^^")
 _SHOWN = 30
 _LONGEST_NAME = 200
 
+TRIPLE_TERM = (
+    "a triple term is written `<<( ex:s ex:p ?o )>>`: three terms, without commas; name what is"
+    " computed, `?o = …`"
+)
+
 _HINTS = (
     (re.compile(r":="), "an assignment is written with `=`, as in `?y = ?x + 1`"),
     (re.compile(r"is\b"), "an assignment is written with `=`, as in `?y = ?x + 1`"),
@@ -39,6 +44,7 @@ _HINTS = (
     (re.compile(r"\.[a-z]"), "the only declarations are @input and @output"),
     (re.compile(r"==|=\s*="), "equality is written with one `=`"),
     (re.compile(r"!|~|¬"), "negation is written `not edge(?x, ?y)`"),
+    (re.compile(r"<<"), TRIPLE_TERM),
     (re.compile(r"<>"), "inequality is written `!=`"),
     (re.compile(r"=<"), "write `<=`"),
     (re.compile(r"=>"), "write `>=`"),
@@ -75,6 +81,7 @@ _AFTER_MARK = (
         "a constraint is a predicate, as in `!late(?x) :- order(?x), not shipped(?x) .`",
     ),
 )
+_IN_A_TRIPLE_TERM = ((re.compile(""), TRIPLE_TERM),)
 _NOT_BEFORE = re.compile(r"\bnot$")
 _NAME_BEFORE = re.compile(r"(?<!\w)[A-Za-z]\w*$")
 _LITERAL = re.compile(r"[A-Za-z]\w*\s*\(|\[|\?|not\b")
@@ -89,7 +96,11 @@ def code(text: str, position: int, expected: Collection[str]) -> str:
     rest = text[position:]
     if rest.startswith("@") and "@prefix" in expected:
         return "SR105"
-    if _UNCLOSED.match(rest) and not _CLOSED.match(rest) and not re.match(r"<[\s=\-0-9?]|<>", rest):
+    if (
+        _UNCLOSED.match(rest)
+        and not _CLOSED.match(rest)
+        and not re.match(r"<[\s=\-0-9?<]|<>", rest)
+    ):
         return "SR103"
     return "SR101"
 
@@ -116,7 +127,8 @@ def hint(text: str, position: int, expected: AbstractSet[str]) -> str | None:
         rest = text[position - 1] + rest
     if rest.startswith(":-") and "." not in expected:
         return None
-    for pattern, words in _hints(text[:position].rstrip()[-_LONGEST_NAME:], expected):
+    before = text[:position].rstrip()[-_LONGEST_NAME:]
+    for pattern, words in _hints(before, expected):
         if pattern.match(rest):
             return words
     if "." in expected and "," in expected and _LITERAL.match(rest):
@@ -134,6 +146,8 @@ def _hints(before: str, expected: AbstractSet[str]) -> tuple[tuple[re.Pattern[st
         return _AFTER_NOT
     if before.endswith("!"):
         return _AFTER_MARK
+    if before.rfind("<<(") > before.rfind(")>>"):
+        return _IN_A_TRIPLE_TERM
     return (*_AT_THE_START, *_HINTS) if "@prefix" in expected else _HINTS
 
 

@@ -14,13 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import bindings, is_bound
 from streamreasoner.lang.normal_form import operand
 from streamreasoner.plan import algebra
 from streamreasoner.plan.expressions import Extension
 from streamreasoner.plan.lower.aggregation import reducing_positions
 from streamreasoner.plan.lower.steps import condition
+from streamreasoner.plan.lower.triple_patterns import TRIPLE_PARTS, TriplePatterns
 from streamreasoner.plan.operands import Column, Operand, Pattern, Value
 from streamreasoner.plan.program_plan import DeltaPlan
 
@@ -71,7 +72,10 @@ def demand(rule: ast.Rule, *, as_written: bool) -> Demand:
             rows are those of the text; otherwise they are bound from the start.
     """
     assigned = {name for name, _ in bindings(rule).assignments}
-    return _Chain(rule, goal(rule, assigned if as_written else ())).demand()
+    chain = _Chain(rule, goal(rule, assigned if as_written else ()))
+    if not as_written:
+        chain.bind_terms()
+    return chain.demand()
 
 
 class _Chain:
@@ -96,6 +100,12 @@ class _Chain:
         arguments = tuple(self._rows.operand(operand(each)) for each in self._rule.head.arguments)
         head = Pattern(self._fact.predicate, arguments)
         return Demand(DeltaPlan(algebra.Project(self._rows.tree, head)), tuple(parts))
+
+    def bind_terms(self) -> None:
+        """Bind what the triple terms of the head are made of, as the fact has it."""
+        for argument, given in zip(self._rule.head.arguments, self._fact.arguments, strict=True):
+            if isinstance(argument, ast.TripleTerm) and isinstance(given, Column):
+                self._take_apart(given.name, argument)
 
     def _body(self) -> Iterator[Part]:
         """The parts of the body, in the order of the text."""
@@ -124,13 +134,16 @@ class _Chain:
         rows = self._rows
         match part:
             case ast.Atom():
-                pattern = self._joined_pattern(part)
+                pattern, opened = self._joined_pattern(part)
                 rows.tree = algebra.Join(rows.tree, algebra.Scan(pattern))
                 self._bound.update(pattern.columns)
+                for column, term in opened:
+                    self._take_apart(column, term)
             case algebra.Equation(column):
                 rows.define(part)
                 self._bound.add(column)
-            case ast.Negation(ast.Atom() as atom):
+            case ast.Negation(ast.Atom() as written):
+                atom = TriplePatterns().negated(written)
                 operands = (
                     None if isinstance(each, ast.Wildcard) else rows.operand(each)
                     for each in atom.arguments
@@ -138,14 +151,45 @@ class _Chain:
                 scan = algebra.Scan(Pattern(atom.reads, tuple(operands)))
                 rows.tree = algebra.Antijoin(rows.tree, scan)
             case _:
-                # The operands extend the rows before they are selected.
-                test = condition(part, rows.operand)
-                rows.tree = algebra.Select(rows.tree, test)
+                self._select(part)
 
-    def _joined_pattern(self, atom: ast.Atom) -> Pattern:
-        """The pattern of an atom; arguments whose values are not known yet are compared later."""
+    def _select(self, literal: ast.Literal) -> None:
+        # The operands extend the rows before they are selected.
+        test = condition(literal, self._rows.operand)
+        self._rows.tree = algebra.Select(self._rows.tree, test)
+
+    def _is_known(self, pattern: ast.TripleTerm) -> bool:
+        """Whether all that a pattern matches is one term."""
+        is_open = any(isinstance(each, ast.Wildcard) for each in traversal.walk(pattern))
+        return not is_open and is_bound(pattern, self._bound)
+
+    def _take_apart(self, column: str, term: ast.TripleTerm) -> None:
+        """Bind the variables of a triple term in a column, and compare what is bound."""
+        rows, whole = self._rows, ast.Variable(column, term.span)
+        self._select(ast.Call("is_triple", (whole,), term.span))
+        for name, part in zip(TRIPLE_PARTS, term.parts, strict=True):
+            value = ast.Call(name, (whole,), part.span)
+            match part:
+                case ast.Wildcard():
+                    pass
+                case ast.Variable() if part.name not in self._bound:
+                    rows.define(algebra.Equation(part.name, value))
+                    self._bound.add(part.name)
+                case ast.TripleTerm():
+                    inner = rows.operand(value)
+                    assert isinstance(inner, Column)  # noqa: S101 - what is computed has a column
+                    self._take_apart(inner.name, part)
+                case _:
+                    self._select(ast.Call("same_term", (value, part), part.span))
+
+    def _joined_pattern(self, atom: ast.Atom) -> tuple[Pattern, list[tuple[str, ast.TripleTerm]]]:
+        """The pattern of an atom, and its columns of triple terms to take apart.
+
+        Other arguments whose values are not known yet are compared later.
+        """
         operands: list[Operand] = []
         later: list[Part] = []
+        opened: list[tuple[str, ast.TripleTerm]] = []
         for position, argument in enumerate(atom.arguments):
             place = algebra.Equation(f"${self._joined}.{position}", argument)
             operands.append(Column(place.column))
@@ -154,10 +198,12 @@ class _Chain:
                     operands[-1] = self._rows.operand(argument)
                 case ast.Wildcard():
                     pass
+                case ast.TripleTerm() if not self._is_known(argument):
+                    opened.append((place.column, argument))
                 case _ if is_bound(argument, self._bound):
                     self._rows.define(place)
                 case _:
                     later.append(place)
         self._waiting[:0] = later
         self._joined += 1
-        return Pattern(atom.reads, tuple(operands))
+        return Pattern(atom.reads, tuple(operands)), opened

@@ -2,8 +2,8 @@
 
 A rule becomes a tree of relational algebra (`steps`), which is rewritten (`rewrite`) and
 differentiated (`delta`); the trees of its deltas are ordered (`order`). Projections of negated
-atoms and the matches of aggregates (`aggregation`) are derived into hidden predicates, each
-complete before the stratum that reads it.
+atoms, the matches of aggregates (`aggregation`) and the parts of triple terms (`triple_patterns`)
+are derived into hidden predicates, each complete before the stratum that reads it, or part of it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from streamreasoner.plan.algebra import Antijoin, PlanError, Project, walk
 from streamreasoner.plan.delta.differentiate import differentiate
 from streamreasoner.plan.lower.aggregation import SourcedTree, express, lattice, reductions
 from streamreasoner.plan.lower.steps import STEPS, incomplete_expression
+from streamreasoner.plan.lower.triple_patterns import TriplePatterns
 from streamreasoner.plan.operands import Pattern, Value
 from streamreasoner.plan.order.expected import Expected, Heads, expected
 from streamreasoner.plan.order.left_deep import left_deep
@@ -57,11 +58,16 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
     hidden: dict[str, int] = dict(checked.helpers)
     strata: list[StratumPlan] = []
     bodies = _Bodies(small_predicates(checked.rules))
+    patterns = TriplePatterns()
     stated: list[Stated] = []
     for stratum, decided in zip(checked.strata, checked.guarded, strict=True):
         rules = {index: checked.rules[index] for index in stratum}
         if decided is not None:
             rules = {index: decided.waits(rule) for index, rule in rules.items()}
+        opened: list[SourcedTree] = []
+        for index, rule in rules.items():
+            rules[index] = patterns.plain(rule)
+            opened += (SourcedTree(lowered(e), index, added=True) for e in patterns.helpers)
         trees = {index: lowered(rule) for index, rule in rules.items()}
         heads = {index: checked.rules[index].head for index in stratum}
         aggregated = [i for i in stratum if aggregates_matches(heads[i])]
@@ -69,22 +75,23 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
         projections = [
             each for each in _projections(trees) if each.tree.head.predicate not in hidden
         ]
-        beside: list[SourcedTree] = []
+        beside = [*_recursive(opened, trees.values())]
         if decided is not None:
-            beside = [each for each in projections if _reads_heads(each.tree, trees.values())]
-            projections = [each for each in projections if each not in beside]
+            beside += (each for each in projections if _reads_heads(each.tree, trees.values()))
+        projections = [each for each in (*opened, *projections) if each not in beside]
+        if decided is not None:
             beside += (
                 SourcedTree(lowered(each), decided.sources.get(each, min(stratum)), added=True)
                 for each in (*decided.rules, decided.waiting)
             )
-            hidden |= {each.tree.head.predicate: len(each.tree.head.arguments) for each in beside}
             stated += _stated(decided)
             hidden |= {each.predicate: len(each.terms) for each in stated}
         made = express(
             reductions((heads[i], trees[i]) for i in aggregated),
             {id(trees[i]): i for i in aggregated},
         )
-        hidden |= {each.tree.head.predicate: len(each.tree.head.arguments) for each in projections}
+        added = (*projections, *beside)
+        hidden |= {each.tree.head.predicate: len(each.tree.head.arguments) for each in added}
         hidden |= made.arities
         lattices += [lattice(heads[i], trees[i].head) for i in stratum if is_lattice(heads[i])]
         lattices += made.lattices
@@ -140,6 +147,15 @@ def _projections(trees: Mapping[int, PlanTree]) -> Iterator[SourcedTree]:
                 predicate = node.negated.head.predicate
                 projections.setdefault(predicate, SourcedTree(node.negated, source, added=True))
     yield from projections.values()
+
+
+def _recursive(added: Iterable[SourcedTree], rules: Iterable[Project]) -> Iterator[SourcedTree]:
+    """The added trees that read, by way of others or not, what rules may derive."""
+    within = list(rules)
+    for each in added:
+        if _reads_heads(each.tree, within):
+            within.append(each.tree)
+            yield each
 
 
 def _reads_heads(projection: Project, rules: Iterable[Project]) -> bool:

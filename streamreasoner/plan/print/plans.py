@@ -13,6 +13,7 @@ from streamreasoner.lang.normal_form import aggregates_matches
 from streamreasoner.lang.printer import print_literal, print_rule
 from streamreasoner.plan.lower.aggregation import reductions
 from streamreasoner.plan.lower.lowering import lower, lowered, stages
+from streamreasoner.plan.lower.triple_patterns import TriplePatterns
 from streamreasoner.plan.print.loops import loops
 from streamreasoner.plan.print.parts import Text
 from streamreasoner.plan.print.reasons import Reasons
@@ -82,6 +83,8 @@ class _Sections:
         self._checked = checked
         self._text = Text(self._prefixes)
         self._plan = lower(checked)
+        patterns = TriplePatterns()
+        self._plain = [patterns.plain(rule) for rule in checked.rules]
         self._rules = _labelled(self._plan)
         self._users: dict[Arrangement, list[str]] = {}
         for rule in self._rules:
@@ -110,8 +113,11 @@ class _Sections:
         """The distinct trees of every rule, then the reductions that combine rules."""
         for index, rule in enumerate(self._checked.rules):
             yield f"R{index + 1}  {print_rule(rule, self._prefixes)}"
+            plain = self._plain[index]
+            if plain != rule:
+                yield f"  {print_rule(plain, self._prefixes)}"
             shown: list[str] = []
-            for number, stage in enumerate(stages(rule), start=1):
+            for number, stage in enumerate(stages(plain), start=1):
                 # Lines are compared, as a tree may be too deep for a comparison that recurses.
                 lines = list(self._text.tree(stage.tree, depth=3))
                 if lines != shown:
@@ -175,7 +181,7 @@ class _Sections:
     def _reduced(self, stratum: tuple[int, ...]) -> Iterator[str]:
         heads = {index: self._checked.rules[index].head for index in stratum}
         trees = {
-            index: lowered(self._checked.rules[index])
+            index: lowered(self._plain[index])
             for index, head in heads.items()
             if aggregates_matches(head)
         }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang import ast, traversal
-from streamreasoner.lang.binding import definitions
+from streamreasoner.lang.binding import bound_by, definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +46,7 @@ class Scope:
             chosen[literal] = None
             bound.add(name)
             if isinstance(literal, ast.Atom):
-                bound |= {each.name for each in literal.arguments if isinstance(each, ast.Variable)}
+                bound |= {*bound_by(literal)}
             read = {each.name for each in traversal.variables(literal)} - bound
             if isinstance(literal, ast.Disjunction):
                 # Others are its own: an alternative may have variables that no literal shares.
@@ -63,8 +63,8 @@ def bound_by_atoms(body: tuple[ast.Literal, ...]) -> set[str]:
     bound: set[str] = set()
     for literal in body:
         match literal:
-            case ast.Atom(_, arguments):
-                bound |= {each.name for each in arguments if isinstance(each, ast.Variable)}
+            case ast.Atom():
+                bound |= {*bound_by(literal)}
             case ast.Disjunction(alternatives):
                 bound |= set.intersection(*map(bound_by_atoms, alternatives))
             case _:
@@ -84,8 +84,8 @@ def has_atom(body: tuple[ast.Literal, ...]) -> bool:
 def _binds(literal: ast.Literal, name: str) -> bool:
     """Whether a literal gives a variable a value, if all else that it reads has one."""
     match literal:
-        case ast.Atom(_, arguments):
-            return any(isinstance(each, ast.Variable) and each.name == name for each in arguments)
+        case ast.Atom():
+            return name in bound_by(literal)
         case ast.Comparison():
             return any(defined == name for defined, _ in definitions(literal, ()))
         case ast.Disjunction(alternatives):

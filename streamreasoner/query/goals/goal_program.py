@@ -29,10 +29,11 @@ from streamreasoner.lang.ast import (
     Comparison,
     Constant,
     Rule,
+    TripleTerm,
     Variable,
     Wildcard,
 )
-from streamreasoner.lang.binding import bound_by_atoms, is_bound
+from streamreasoner.lang.binding import bound_by, bound_by_atoms, is_bound
 from streamreasoner.lang.normal_form import aggregates
 from streamreasoner.lang.traversal import walk
 from streamreasoner.plan.operands import Pattern, Value
@@ -232,7 +233,7 @@ class _Transformation:
                 self.rules[Rule((head,), tuple(before), rule.span, rule.name)] = None
             yield pattern
             before.append(_joined(atom))
-            joined |= {each.name for each in atom.arguments if isinstance(each, Variable)}
+            joined |= {*bound_by(atom)}
             found = [test for test in tests if is_bound(test, demanded | joined)]
             before += found
             tests = [test for test in tests if test not in found]
@@ -279,7 +280,7 @@ def _terms(atom: Atom, pattern: Atom) -> tuple[Expression, ...]:
 def _joined(atom: Atom) -> Atom:
     """An atom whose expressions match anything, as not all that they read may be bound yet."""
     kept = (
-        each if isinstance(each, Constant | Variable | Wildcard) else _ANY
+        each if isinstance(each, Constant | Variable | Wildcard | TripleTerm) else _ANY
         for each in atom.arguments
     )
     return replace(atom, arguments=tuple(kept))

@@ -1,0 +1,79 @@
+"""Patterns of triple terms: after every epoch the facts are those of an oracle without indexes."""
+
+from __future__ import annotations
+
+from driver import Driver
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import closure, evaluate, total
+from thorough import THOROUGH
+
+from streamreasoner.program import check_text
+
+EX = "http://example.org/"
+DECLARED = f"@prefix ex: <{EX}> .\n@input r/2, p/2 ."
+RULES = (
+    "p(?x, ?y) :- r(_, <<( ?x ex:p ?y )>>) .",
+    "p(?x, ?y) :- r(?b, <<( ?x ?v ?y )>>), r(?b, ?v) .",
+    "p(?x, ?x) :- r(_, <<( ?x _ ?x )>>) .",
+    "p(?x, ?z) :- r(?x, <<( ?x ex:p <<( ?y ex:q ?z )>> )>>), p(?y, _) .",
+    "p(?y, ?x) :- p(<<( ?x ex:p ?y )>>, ?x), p(?y, ?x) .",
+    "p(?x, ?y) :- r(<<( ?x ex:p ?y )>>, <<( ?x ex:q ?y )>>), r(?y, _) .",
+    "r(?x, <<( ?y ex:p ?x )>>) :- r(?x, <<( ?x ex:p ?y )>>) .",
+    "r(?x, <<( ?y ex:p ?x )>>) :- r(?y, <<( ?y ex:q ?x )>>), p(?x, ?y) .",
+    "r(<<( ?x ex:q ?y )>>, ?y) :- p(?x, ?y), r(?y, _) .",
+    "r(?v, <<( ?x ?v ?y )>>) :- p(?x, ?y), r(?x, ?v) .",
+    "n(?x) :- p(?x, _), not r(_, <<( ?x ex:p _ )>>) .",
+    "n(?y) :- r(?x, ?y), not r(?x, <<( ?y ex:p ?y )>>) .",
+    "n(?y) :- r(?x, ?y), not r(?x, <<( ?x ex:p <<( _ _ ?y )>> )>>) .",
+    "n(?x) :- r(?x, ?v), not { r(?x, <<( ?x ?w ?y )>>), p(?y, ?w) } .",
+    "n(?x) :- p(?x, _), not r(subject(?x), <<( ?x ?x _ )>>) .",
+    "c(?x, count(?y)) :- r(_, <<( ?x _ ?y )>>) .",
+    "c(?x, ?n) :- p(?x, _), ?n = count(?y) { r(?b, <<( ?x ?v ?y )>>), p(?v, ?b) } .",
+    "c(?x, min(?y)) :- r(?b, <<( ?x ex:p ?y )>>), r(?x, ?b) .",
+    "e(?x, ?t) :- p(?x, ?y), ?t = <<( ?x ex:p ?y )>> .",
+    "e(?x, ?y) :- r(?x, ?t), ?y = subject(?t), r(_, <<( ?y ex:p _ )>>) .",
+    "e(?y, ?x) :- asserted r(?x, <<( ?x ex:p ?y )>>), p(?x, _) .",
+    "e(?x, ?y) :- ?y = 1, r(_, <<( ?x ex:p ?y )>>) .",
+    "e(?x, ?y) :- p(?z, ?y), ?y = ?z, (r(_, <<( ?x ex:p ?y )>>) | r(<<( ?y ex:q ?x )>>, _)) .",
+)
+IRIS = tuple(f"<{EX}{name}>" for name in "abpq")
+PLAIN = (*IRIS, *(f'"{text}"^^<http://www.w3.org/2001/XMLSchema#integer>' for text in ("1", "01")))
+FLAT = st.builds("<<( {} {} {} )>>".format, *map(st.sampled_from, (IRIS[:2], IRIS[2:], PLAIN)))
+NESTED = st.builds("<<( {} {} {} )>>".format, *map(st.sampled_from, (IRIS[:2], IRIS[2:])), FLAT)
+TERMS = st.one_of(st.sampled_from(PLAIN), FLAT, FLAT, NESTED)
+FACTS = st.tuples(st.sampled_from("rrrp"), st.tuples(TERMS, TERMS))
+PROGRAMS = st.lists(st.sampled_from(RULES), unique=True, min_size=1, max_size=6)
+
+
+@st.composite
+def epochs(draw):
+    """Epochs of updates of a few facts, which come and go."""
+    facts = draw(st.lists(FACTS, min_size=1, max_size=8))
+    update = st.tuples(st.sampled_from(facts), st.sampled_from((1, 1, 2, -1)))
+    chosen = draw(st.lists(st.lists(update, max_size=6), min_size=1, max_size=4))
+    return [[(*fact, times) for fact, times in updates] for updates in chosen]
+
+
+@settings(max_examples=1000 if THOROUGH else 60)
+@given(PROGRAMS, epochs())
+def test_patterns_match_as_the_oracle_says(rules, updates):
+    """Incrementally and from scratch; what was asserted leaves nothing when it is retracted."""
+    program = check_text("\n".join((DECLARED, *rules)))
+    driver, accepted = Driver(program), []
+    for epoch in updates:
+        driver.apply(epoch)
+        accepted.append(epoch)
+        whole = total(accepted)
+
+        assert driver.closure() == closure(evaluate(program, whole))
+
+        anew = Driver(program)
+        anew.apply([(*fact, times) for fact, times in whole.items()])
+
+        assert driver.trace(driver.predicates) == anew.trace(driver.predicates)
+    driver.apply([(*fact, -times) for fact, times in total(accepted).items()])
+    empty = Driver(program)
+    empty.apply([])
+
+    assert driver.trace(driver.predicates) == empty.trace(driver.predicates)
