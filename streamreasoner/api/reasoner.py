@@ -31,7 +31,6 @@ from streamreasoner.engine.epoch import (
 from streamreasoner.engine.input.registers import NO_FRONTIER, frontier_of
 from streamreasoner.engine.session import Session, Store
 from streamreasoner.engine.turn import in_turn
-from streamreasoner.errors import ProgramError
 from streamreasoner.io.files.documents import (
     Reading,
     declared_prefixes,
@@ -119,6 +118,7 @@ class Reasoner(Questions):
         cls,
         rules: str | Path,
         *,
+        media_type: str | None = None,
         graphs: Literal["default", "union", "each"] | None = None,
         recursion_limit: int = DEFAULT_RECURSION_LIMIT,
         max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
@@ -128,6 +128,8 @@ class Reasoner(Questions):
 
         Args:
             rules: The rules.
+            media_type: Of which type a text is, such as `application/sparql-rl`; a str is always a
+                text then. By default a path tells it, and a text is of the rule language.
             graphs: How the quads of named graphs count for rules about triples: not at all, as
                 triples, or so that rules hold within each graph. By default as the rules say it.
             recursion_limit: Iterations after which a stratum counts as not converging.
@@ -138,7 +140,7 @@ class Reasoner(Questions):
             ProgramError: The rules are invalid; the message lists every error with its position.
         """
         return cls(
-            load_program(rules, graphs),
+            load_program(rules, graphs, media_type),
             recursion_limit=recursion_limit,
             max_new_terms=max_new_terms,
             allowed_lateness=allowed_lateness,
@@ -306,32 +308,38 @@ class Reasoner(Questions):
         return diff
 
     @in_turn
-    def add_rules(self, rules: str, source: str = "<added rules>") -> Diff:
+    def add_rules(
+        self, rules: str, source: str = "<added rules>", *, media_type: str | None = None
+    ) -> Diff:
         """Add rules, facts and directives to the program, as one epoch without other input.
 
         Args:
             rules: Their text, with its own prefixes.
-            source: Name of the text in diagnostics.
+            source: Name of the text in diagnostics; what it ends in tells the language.
+            media_type: As in `from_rules`.
 
         Raises:
             ProgramError: The rules are invalid, alone or with the program; nothing has changed.
             EngineError: The epoch failed and was rolled back, with the change of the program.
         """
-        return self.change_program(with_rules(self.program, _text(rules), source))
+        return self.change_program(with_rules(self.program, rules, source, media_type))
 
     @in_turn
-    def remove_rules(self, rules: str, source: str = "<removed rules>") -> Diff:
+    def remove_rules(
+        self, rules: str, source: str = "<removed rules>", *, media_type: str | None = None
+    ) -> Diff:
         """Remove rules and facts from the program, as one epoch without other input.
 
         Args:
             rules: Their text, with the same variable names as in the program.
-            source: Name of the text in diagnostics.
+            source: Name of the text in diagnostics; what it ends in tells the language.
+            media_type: As in `from_rules`.
 
         Raises:
             ProgramError: The program has no such rule, or is invalid without it.
             EngineError: The epoch failed and was rolled back, with the change of the program.
         """
-        return self.change_program(without_rules(self.program, _text(rules), source))
+        return self.change_program(without_rules(self.program, rules, source, media_type))
 
     @in_turn
     def add_query(self, name: str, text: str) -> Diff:
@@ -348,7 +356,7 @@ class Reasoner(Questions):
             ProgramError: The query is invalid or not supported; nothing has changed.
             EngineError: The epoch failed and was rolled back, with the change of the program.
         """
-        return self.change_program(with_query(self.program, name, _text(text), f"<query {name}>"))
+        return self.change_program(with_query(self.program, name, text, f"<query {name}>"))
 
     @in_turn
     def remove_query(self, name: str, text: str) -> Diff:
@@ -363,7 +371,7 @@ class Reasoner(Questions):
             EngineError: The epoch failed and was rolled back, with the change of the program.
         """
         source = f"<query {name}>"
-        return self.change_program(without_query(self.program, name, _text(text), source))
+        return self.change_program(without_query(self.program, name, text, source))
 
     @in_turn
     def change_program(self, program: CheckedProgram) -> Diff:
@@ -438,9 +446,3 @@ class Reasoner(Questions):
             {name: each for program in programs for name, each in program.constraints.items()},
             self.session.dictionary,
         )
-
-
-def _text(rules: str) -> str:
-    if not isinstance(rules, str):
-        raise ProgramError(f"Rules to add or remove must be a str, got {type(rules).__name__}.")
-    return rules

@@ -5,6 +5,7 @@ The grammar is `datalog.lark`; this is the only module that knows lark.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -33,6 +34,12 @@ _MAX_REREAD = 200_000  # characters
 _NESTED = frozenset({"group", "application", "distinct", "operation", "negative", "triple_term"})
 _KEYWORDS = frozenset({"TRUE", "FALSE"})
 _OPERATORS = frozenset({"PLUS", "MINUS", "TIMES", "DIVIDE", "MODULO", "POWER"})
+
+_RULE_SET = re.compile(r"\b(?:RULE|DATA)\b[^{}]*\{", re.IGNORECASE)
+_NAME_IT = (
+    "let the name of its file end in `.srl`, or give its media type in Python, "
+    "`application/sparql-rl`"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +174,8 @@ def _bare_name(name: str, span: Span, text: str) -> Diagnostic:
     directive = syntax_error.directive_like(name, text[start + len(name) : start + 1000])
     if directive is not None:
         hint = f"write `{directive}`"
+        if _RULE_SET.search(text):
+            hint += f"; if this is SPARQL-RL, {_NAME_IT}"
         return Diagnostic("SR105", f"`{name}` is a SPARQL directive", at_name, hint)
     if text.startswith(":", start + len(name)):
         return Diagnostic(

@@ -196,13 +196,18 @@ def check_text(text: str, source: str = "<rules>") -> CheckedProgram:
     return _check(read(text, source))
 
 
-def check_source(text: str, source: str) -> CheckedProgram:
+def check_source(text: str, source: str, suffix: str | None = None) -> CheckedProgram:
     """Check the text of a file: shapes, a query or rules, as its name ends; see `check_text`.
+
+    Args:
+        text: The text.
+        source: Its name.
+        suffix: What its name would end in, if it does not tell.
 
     Raises:
         ProgramError: With a diagnostic for every mistake.
     """
-    return _check(read_source(text, source))
+    return _check(read_source(text, source, suffix))
 
 
 def check_shapes(texts: Mapping[str, str]) -> CheckedProgram:

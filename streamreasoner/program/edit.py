@@ -25,11 +25,10 @@ from streamreasoner.lang.ast import (
     Span,
 )
 from streamreasoner.lang.diagnostic import refuse
-from streamreasoner.lang.parser import read
 from streamreasoner.lang.printer import print_directive, print_rule
 from streamreasoner.program.checked import check_all, check_text
 from streamreasoner.program.imports import is_of_query, with_imports
-from streamreasoner.program.sources import read_query
+from streamreasoner.program.sources import read_query, read_source, suffix_of
 from streamreasoner.program.text import canonical_text
 
 if TYPE_CHECKING:
@@ -51,18 +50,21 @@ OTHER_EXPIRIES = (
 )
 
 
-def with_rules(checked: CheckedProgram, text: str, source: str) -> CheckedProgram:
+def with_rules(
+    checked: CheckedProgram, text: str, source: str, media_type: str | None = None
+) -> CheckedProgram:
     """Return a program extended by the statements of another text that it does not have.
 
     Args:
         checked: The current program.
         text: Rules, facts and directives, with their own prefixes.
         source: Name of the text in diagnostics.
+        media_type: What tells its language; by default the name does.
 
     Raises:
         ProgramError: With a diagnostic for every mistake in the text, or in the combined program.
     """
-    return _extended(checked, read(text, _unused(source, checked)))
+    return _extended(checked, _read(text, _unused(source, checked), source, media_type))
 
 
 def count_graphs(checked: CheckedProgram, mode: GraphMode) -> CheckedProgram:
@@ -90,7 +92,7 @@ def with_query(checked: CheckedProgram, name: str, text: str, source: str) -> Ch
     """
     if (why := why_taken(checked, name)) is not None:
         raise ProgramError(why)
-    return _extended(checked, read_query(text, _unused(source, checked), name))
+    return _extended(checked, read_query(_str(text), _unused(source, checked), name))
 
 
 def without_query(checked: CheckedProgram, name: str, text: str, source: str) -> CheckedProgram:
@@ -99,7 +101,7 @@ def without_query(checked: CheckedProgram, name: str, text: str, source: str) ->
     Raises:
         ProgramError: The query has mistakes, or the program does not have its rules.
     """
-    return _reduced(checked, read_query(text, source, name))
+    return _reduced(checked, read_query(_str(text), source, name))
 
 
 def why_taken(checked: CheckedProgram, name: str) -> str | None:
@@ -114,8 +116,10 @@ def why_taken(checked: CheckedProgram, name: str) -> str | None:
     return None
 
 
-def without_rules(checked: CheckedProgram, text: str, source: str) -> CheckedProgram:
-    """Return a program without the statements of a text.
+def without_rules(
+    checked: CheckedProgram, text: str, source: str, media_type: str | None = None
+) -> CheckedProgram:
+    """Return a program without the statements of a text; see `with_rules`.
 
     A rule matches if it is written alike: variable names and the spelling of constants count, white
     space and prefixes do not. With the last rule of a predicate its directives go. What the text
@@ -125,7 +129,7 @@ def without_rules(checked: CheckedProgram, text: str, source: str) -> CheckedPro
     Raises:
         ProgramError: The text has mistakes, or holds a rule that the program does not.
     """
-    return _reduced(checked, read(text, source))
+    return _reduced(checked, _read(text, source, source, media_type))
 
 
 def _extended(checked: CheckedProgram, added: ParsedText) -> CheckedProgram:
@@ -164,6 +168,16 @@ def _reduced(checked: CheckedProgram, text: ParsedText) -> CheckedProgram:
     known_arities = arities(remaining)
     lost = {name: n for name, n in checked.arities.items() if name not in known_arities}
     return check_all([_with_arities(program, lost) for program in remaining])
+
+
+def _read(text: str, name: str, source: str, media_type: str | None) -> ParsedText:
+    return read_source(_str(text), name, source if media_type is None else suffix_of(media_type))
+
+
+def _str(text: str) -> str:
+    if not isinstance(text, str):
+        raise ProgramError(f"Rules to add or remove must be a str, got {type(text).__name__}.")
+    return text
 
 
 def canonical_program(checked: CheckedProgram, source: str) -> CheckedProgram:

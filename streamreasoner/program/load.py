@@ -11,7 +11,7 @@ from streamreasoner.errors import ProgramError
 from streamreasoner.program.checked import check_shapes, check_source, check_text
 from streamreasoner.program.edit import count_graphs
 from streamreasoner.program.imports import read_file, reason
-from streamreasoner.program.sources import SUFFIXES
+from streamreasoner.program.sources import SUFFIXES, suffix_of
 from streamreasoner.rdf.graph_mode import GraphMode
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
 
 
-def load_program(rules: str | Path, graphs: str | None = None) -> CheckedProgram:
+def load_program(
+    rules: str | Path, graphs: str | None = None, media_type: str | None = None
+) -> CheckedProgram:
     """Read and check rules.
 
     Imports are resolved against the folder of the rule file, or the working directory.
@@ -29,8 +31,9 @@ def load_program(rules: str | Path, graphs: str | None = None) -> CheckedProgram
         rules: A path, the name of a packaged ruleset such as `rho-df`, or the text itself. A str
             is text if it is empty or contains white space, a parenthesis or a bracket; otherwise
             it is a ruleset if one has this name, otherwise a path. Files of shapes end in
-            `.ttl`, those of a query in `.rq`.
+            `.ttl`, those of SPARQL-RL in `.srl`, those of a query in `.rq`.
         graphs: How graphs count, as `@graphs` says it in the rules.
+        media_type: Of which type a text is; a str is always a text then.
 
     Raises:
         ProgramError: The rules have mistakes, or there is no such file or ruleset.
@@ -39,11 +42,12 @@ def load_program(rules: str | Path, graphs: str | None = None) -> CheckedProgram
         raise ProgramError(
             f"Rules are a text, a path or the name of a ruleset, not {type(rules).__name__}."
         )
+    program = _load(rules) if media_type is None else _typed(rules, media_type)
     if graphs is None:
-        return _load(rules)
+        return program
     if graphs not in [*GraphMode]:
         raise ProgramError(f"Graphs count as {', '.join(GraphMode)}; {graphs!r} says nothing.")
-    return count_graphs(_load(rules), GraphMode(graphs))
+    return count_graphs(program, GraphMode(graphs))
 
 
 def _load(rules: str | Path) -> CheckedProgram:
@@ -57,6 +61,13 @@ def _load(rules: str | Path) -> CheckedProgram:
     if path.suffix not in SUFFIXES and not path.exists() and len(path.parts) == 1:
         raise ProgramError(_unknown(rules))
     return check_source(read_rules(path), rules)
+
+
+def _typed(rules: str | Path, media_type: str) -> CheckedProgram:
+    suffix = suffix_of(media_type)
+    if isinstance(rules, Path):
+        return check_source(read_rules(rules), str(rules), suffix)
+    return check_source(rules, "<rules>", suffix)
 
 
 def load_shapes(paths: Iterable[Path]) -> CheckedProgram:

@@ -10,6 +10,7 @@ import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from streamreasoner.errors import ProgramError
 from streamreasoner.lang.parser import read
 
 if TYPE_CHECKING:
@@ -30,14 +31,38 @@ SUFFIXES = (".dl", RULE_SET, SHAPES, QUERY)
 """What names of files of a program end in."""
 
 
-def read_source(text: str, source: str) -> ParsedText:
-    """Read a text of rules, or one of another language as the rules that it stands for."""
-    if source.endswith(SHAPES):
+MEDIA_TYPES = {"text/plain": ".dl", "application/sparql-rl": RULE_SET, "text/turtle": SHAPES}
+"""Media types of texts of rules, and what names of their files end in."""
+
+
+def read_source(text: str, source: str, suffix: str | None = None) -> ParsedText:
+    """Read a text of rules, or one of another language as the rules that it stands for.
+
+    Args:
+        text: The text.
+        source: Its name in diagnostics.
+        suffix: What tells its language; by default the name does.
+    """
+    name = source if suffix is None else suffix
+    if name.endswith(SHAPES):
         (reading,) = read_shapes({source: text})
         return reading
-    if source.endswith(RULE_SET):
+    if name.endswith(RULE_SET):
         return read_rule_set(text, source)
-    return read_query(text, source) if source.endswith(QUERY) else read(text, source)
+    return read_query(text, source) if name.endswith(QUERY) else read(text, source)
+
+
+def suffix_of(media_type: str) -> str:
+    """What names of files of a media type end in; its parameters do not matter.
+
+    Raises:
+        ProgramError: There are no rules of this type.
+    """
+    name = media_type.partition(";")[0].strip().lower()
+    if name not in MEDIA_TYPES:
+        known = ", ".join(f"{each} ({suffix})" for each, suffix in MEDIA_TYPES.items())
+        raise ProgramError(f"Rules are not of the media type {media_type!r}, but {known}.")
+    return MEDIA_TYPES[name]
 
 
 def read_shapes(texts: Mapping[str, str]) -> tuple[ParsedText, ...]:

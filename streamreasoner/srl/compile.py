@@ -6,6 +6,7 @@ one rule need beyond triples has names by its content: equal rules of two docume
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from hashlib import sha256
@@ -30,6 +31,7 @@ from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places, placed
 from streamreasoner.lang.printer import PREFIX_NAME
+
 from streamreasoner.sparql.lasting import with_lasting_names, with_numbered_nodes
 from streamreasoner.sparql.reading import grammar
 from streamreasoner.sparql.reading.rule_sets import RuleSetReader
@@ -47,7 +49,8 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Directive
     from streamreasoner.sparql.rule_set import Rule, RuleSet
 
-_DATA = "srl_data"
+_SUFFIX = ".srl"
+_NUMBERED = re.compile(r" \(\d+\)$")
 _DIGITS = 12
 
 
@@ -114,8 +117,9 @@ def _digest(*parts: object) -> str:
 
 def _data(rule_set: RuleSet, source: str) -> Iterator[PlainRule]:
     """The triples of DATA, whose blank nodes are those of the document."""
-    digest = _digest(PurePath(source).stem, rule_set.data)
-    unit = Atom(f"{_DATA}__unit", (), NOWHERE)
+    digest = _digest(_document(source), rule_set.data)
+    # A unit of its own, so that another document may be removed from the program.
+    unit = Atom(f"srl_{digest}__unit", (), NOWHERE)
     if rule_set.data:
         yield PlainRule((unit,), (), rule_set.data[0].span)
     for triple in dict.fromkeys(rule_set.data):
@@ -126,6 +130,12 @@ def _data(rule_set: RuleSet, source: str) -> Iterator[PlainRule]:
             for term in triple.terms
         )
         yield PlainRule((Atom(TRIPLE, terms, triple.span),), (unit,), triple.span)
+
+
+def _document(source: str) -> str:
+    """What tells a document from others: the name of its file, however often it was added."""
+    path = PurePath(_NUMBERED.sub("", source))
+    return path.stem if path.suffix == _SUFFIX else ""
 
 
 def _variables(rule: Rule) -> list[str]:

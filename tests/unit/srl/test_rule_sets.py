@@ -237,6 +237,39 @@ def test_imports_are_paths_or_rulesets(tmp_path):
     assert [rule.name for rule in checked.rules if rule.name == f"{EX}o"] == [f"{EX}o"]
 
 
+POLICY = f"PREFIX : <{EX}> DATA {{ :a :p [] }} RULE :r {{ ?y :q ?x }} WHERE {{ ?x :p ?y }}"
+RULE_SET = {"media_type": "application/sparql-rl; version=1.2"}
+
+
+def test_a_text_is_a_rule_set_by_its_media_type_or_name():
+    """As a program, added and removed; what is not a type of rules is refused by name."""
+    whole = {*Reasoner.from_rules(POLICY, **RULE_SET).facts()}
+    reasoner = Reasoner.from_rules("")
+    reasoner.add_rules(POLICY, **RULE_SET)
+    assert {*reasoner.facts()} == whole
+    reasoner.remove_rules(POLICY, **RULE_SET)
+    assert not {*reasoner.facts()}
+    reasoner.add_rules(POLICY, "policy.srl")
+    assert len({*reasoner.facts()}) == len(whole) == 2
+    reasoner.remove_rules(POLICY, "policy.srl")
+    assert not {*reasoner.facts()}
+    with pytest.raises(ProgramError, match=r"not of the media type 'text/css', but text/plain"):
+        Reasoner.from_rules(POLICY, media_type="text/css")
+    with pytest.raises(ProgramError, match="if this is SPARQL-RL, let the name of its file end"):
+        Reasoner.from_rules(POLICY)
+
+
+def test_a_rule_set_is_removed_without_the_data_of_another():
+    """What DATA is derived from belongs to its document."""
+    reasoner = Reasoner.from_rules("")
+    other = f"PREFIX : <{EX}> DATA {{ :b :q :c }}"
+    reasoner.add_rules(POLICY, "policy.srl")
+    reasoner.add_rules(other, "other.srl")
+    reasoner.remove_rules(POLICY, "policy.srl")
+
+    assert [*reasoner.facts()] == [(URIRef(EX + "b"), URIRef(EX + "q"), URIRef(EX + "c"))]
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [
