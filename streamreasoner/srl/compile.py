@@ -31,7 +31,6 @@ from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places, placed
 from streamreasoner.lang.printer import PREFIX_NAME
-
 from streamreasoner.sparql.lasting import with_lasting_names, with_numbered_nodes
 from streamreasoner.sparql.reading import grammar
 from streamreasoner.sparql.reading.rule_sets import RuleSetReader
