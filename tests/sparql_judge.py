@@ -8,6 +8,7 @@ import pyoxigraph
 from sparql_strategies import EX, PREFIXES
 
 from streamreasoner.rdf.terms import canonical, parse
+from streamreasoner.rdf.triple_terms import triple_term
 from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.parse import parse_query
 from streamreasoner.values.numbers import number
@@ -21,8 +22,15 @@ def fact(terms):
     turtle = f"{PREFIXES}{' '.join(triple)} ."
     (found,) = pyoxigraph.parse(turtle, format=pyoxigraph.RdfFormat.TURTLE)
     names = [found.subject, found.predicate, found.object]
-    texts = [canonical(str(each)) for each in names]
+    texts = [canonical(written(each)) for each in names]
     return (*texts, f"<{EX}{graph[3:]}>") if graph else tuple(texts)
+
+
+def written(term):
+    """A term of Oxigraph in N-Triples."""
+    if isinstance(term, pyoxigraph.Triple):
+        return triple_term(*map(written, term))
+    return str(term)
 
 
 def store(facts):
@@ -41,7 +49,7 @@ def answers(found, query):
     if isinstance(results, pyoxigraph.QueryBoolean):
         return {()} if results else set()
     if isinstance(results, pyoxigraph.QueryTriples):
-        return {tuple(map(comparable, map(str, triple))) for triple in results}
+        return {tuple(map(comparable, map(written, triple))) for triple in results}
     columns = [each.name for each in parse_query(query).select.variables]
     known = {variable.value for variable in results.variables}
     solutions = list(results)
@@ -50,7 +58,7 @@ def answers(found, query):
     return {
         tuple(
             comparable(
-                UNBOUND if name not in known or solution[name] is None else str(solution[name])
+                UNBOUND if name not in known or solution[name] is None else written(solution[name])
             )
             for name in columns
         )

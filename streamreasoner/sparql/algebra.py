@@ -1,12 +1,12 @@
-"""The algebra of SPARQL 1.1 as values. Invariant: terms are canonical N-Triples.
+"""The algebra of SPARQL 1.2 as values. Invariant: terms are canonical N-Triples.
 
-The operators are those of https://www.w3.org/TR/sparql11-query/#sparqlAlgebra. A blank node of a
+The operators are those of https://www.w3.org/TR/sparql12-query/#sparqlAlgebra. A blank node of a
 pattern is a variable of `Query.blank_nodes`, which no other part of the query can name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from streamreasoner.lang.ast import Constant, Span, Variable
@@ -15,6 +15,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Term: TypeAlias = Constant | Variable
+
+
+@dataclass(frozen=True, slots=True)
+class TripleTerm:
+    """`<<( subject predicate object )>>` that is not a constant.
+
+    It has a variable, or a part that no triple of RDF has, so that it matches nothing.
+    """
+
+    subject: Node
+    predicate: Term
+    object: Node
+    span: Span = field(compare=False, repr=False)
+
+
+Node: TypeAlias = Term | TripleTerm
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +104,9 @@ Expression: TypeAlias = Term | Apply | Exists
 class TriplePattern:
     """A triple pattern; its predicate is a term or a property path."""
 
-    subject: Term
+    subject: Node
     predicate: Path | Variable
-    object: Term
+    object: Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +328,29 @@ class Query:
     windows: tuple[Window, ...] = ()
 
 
+def nodes(node: object) -> Iterator[object]:
+    """A value of the algebra and all below it."""
+    if isinstance(node, tuple):
+        for each in node:
+            yield from nodes(each)
+    elif is_dataclass(node):
+        yield node
+        for part in fields(node):
+            yield from nodes(getattr(node, part.name))
+
+
+def variables_of(term: Path | Node | None) -> Iterator[Variable]:
+    """The variables of a term, in textual order; a path has none."""
+    match term:
+        case Variable():
+            yield term
+        case TripleTerm(subject, predicate, value):
+            for part in (subject, predicate, value):
+                yield from variables_of(part)
+        case _:
+            pass
+
+
 def in_scope(pattern: Pattern) -> dict[str, Variable]:
     """Variables that solutions of a pattern may bind, in textual order (section 18.2.1)."""
     found: dict[str, Variable] = {}
@@ -320,13 +359,12 @@ def in_scope(pattern: Pattern) -> dict[str, Variable]:
     return found
 
 
-def _in_scope(pattern: Pattern) -> Iterator[Variable]:  # noqa: C901, PLR0912 - a case for each
+def _in_scope(pattern: Pattern) -> Iterator[Variable]:  # noqa: C901 - a case for each
     match pattern:
         case BasicGraphPattern(triples):
             for triple in triples:
                 for term in (triple.subject, triple.predicate, triple.object):
-                    if isinstance(term, Variable):
-                        yield term
+                    yield from variables_of(term)
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
             yield from _in_scope(left)
             yield from _in_scope(right)

@@ -29,10 +29,10 @@ from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places, placed
 from streamreasoner.lang.printer import PREFIX_NAME
-from streamreasoner.rdf.term_kind import is_literal
+from streamreasoner.rdf.term_kind import is_resource
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.rdf.vocabulary import UNBOUND
-from streamreasoner.sparql.algebra import in_scope
+from streamreasoner.sparql.algebra import TripleTerm, in_scope, variables_of
 from streamreasoner.sparql.parse import parse_query
 from streamreasoner.sparql.rules.dataset import Dataset
 from streamreasoner.sparql.rules.patterns import Patterns
@@ -182,8 +182,9 @@ class Construct:
                 terms = (pattern.subject, pattern.predicate, pattern.object)
                 names = [
                     self._book.variable(each.name)
-                    for each in terms
-                    if isinstance(each, Variable) and each.name not in self._query.blank_nodes
+                    for term in terms
+                    for each in variables_of(term)
+                    if each.name not in self._query.blank_nodes
                 ]
                 for part in body.split(names):
                     if all(name in part.bound for name in names):
@@ -194,11 +195,16 @@ class Construct:
             self._argument(each, part)
             for each in (pattern.subject, pattern.predicate, pattern.object)
         )
-        if isinstance(subject, Constant) and is_literal(subject.term):
+        if isinstance(pattern.subject, TripleTerm):
+            return
+        if isinstance(subject, Constant) and not is_resource(subject.term):
             return
         tests: list[Literal] = []
         if isinstance(subject, Variable) and not _stands(part, subject.name, 0):
-            tests.append(Negation(Call("is_literal", (subject,), NOWHERE), NOWHERE))
+            tests += [
+                Negation(Call(test, (subject,), NOWHERE), NOWHERE)
+                for test in ("is_literal", "is_triple")
+            ]
         if isinstance(predicate, Variable) and not _stands(part, predicate.name, 1):
             tests.append(Call("is_iri", (predicate,), NOWHERE))
         head = Atom(TRIPLE, (subject, predicate, value), NOWHERE)
@@ -210,6 +216,9 @@ class Construct:
             return Call("skolem", (label, *map(body.argument, self._scope)), NOWHERE)
         if isinstance(term, Variable):
             return Variable(self._book.variable(term.name), term.span)
+        if isinstance(term, TripleTerm):
+            parts = (term.subject, term.predicate, term.object)
+            return Call("triple", tuple(self._argument(each, body) for each in parts), term.span)
         assert isinstance(term, Constant)  # noqa: S101 - a template has no paths
         return term
 

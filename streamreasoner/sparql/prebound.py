@@ -9,7 +9,7 @@ part of the query is joined with.
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from streamreasoner.lang.ast import NOWHERE, Atom, Constant, Span, Variable
@@ -25,6 +25,7 @@ from streamreasoner.sparql.algebra import (
     TriplePattern,
     Values,
     in_scope,
+    nodes,
 )
 from streamreasoner.sparql.compile import Construct
 from streamreasoner.sparql.lasting import rebuilt, with_lasting_names
@@ -133,7 +134,7 @@ def _check(
         given: Those with many values.
         apart: Allows MINUS and VALUES that do not mention this variable.
     """
-    for node in _nodes(query.select):
+    for node in nodes(query.select):
         match node:
             case Minus(left, right) if apart is not None and _is_apart(left, right, apart):
                 pass
@@ -204,16 +205,5 @@ class _Substitution:
         return tuple(each for each in variables if each.name not in self._terms)
 
 
-def _nodes(node: object) -> Iterator[object]:
-    """A value of the algebra and all below it."""
-    if isinstance(node, tuple):
-        for each in node:
-            yield from _nodes(each)
-    elif is_dataclass(node):
-        yield node
-        for part in fields(node):
-            yield from _nodes(getattr(node, part.name))
-
-
 def _names(node: object) -> Iterator[str]:
-    return (each.name for each in _nodes(node) if isinstance(each, Variable))
+    return (each.name for each in nodes(node) if isinstance(each, Variable))

@@ -1,6 +1,6 @@
-"""Requests of SPARQL 1.1 Update as values. Invariant: terms are canonical N-Triples.
+"""Requests of SPARQL 1.2 Update as values. Invariant: terms are canonical N-Triples.
 
-The operations are those of https://www.w3.org/TR/sparql11-update/. `DELETE WHERE { … }` is a
+The operations are those of https://www.w3.org/TR/sparql12-update/. `DELETE WHERE { … }` is a
 `Modify` whose pattern is its template.
 """
 
@@ -11,8 +11,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from streamreasoner.lang.ast import Constant, Span, Variable
-    from streamreasoner.sparql.algebra import Select, Term
+    from streamreasoner.lang.ast import Constant, Span
+    from streamreasoner.sparql.algebra import Node, Select, Term
 
 
 class Graphs(Enum):
@@ -27,9 +27,9 @@ class Graphs(Enum):
 class QuadPattern:
     """A triple of a template or of data; `graph` is None outside of GRAPH."""
 
-    subject: Term
-    predicate: Constant | Variable
-    object: Term
+    subject: Node
+    predicate: Term
+    object: Node
     graph: Term | None
     span: Span = field(compare=False, repr=False)
 

@@ -12,6 +12,7 @@ from streamreasoner.engine.turn import in_turn
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
 from streamreasoner.query.sorted_triples import SortedTriples
 from streamreasoner.query.sparql.facts import facts_of_arrays
+from streamreasoner.rdf.triple_index import TripleIndex
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +36,7 @@ class EpochFacts:
         self.turn = session.turn
         self._epoch = -1
         self._copy: FactsOfEpoch | None = None
+        self._triple_terms = TripleIndex()
 
     @in_turn
     def facts(self) -> FactsOfEpoch:
@@ -51,7 +53,8 @@ class EpochFacts:
         session = self._session
         if self._copy is None or self._epoch != session.next_epoch:
             terms = TermsOfEpoch(session.dictionary, len(session.dictionary), self.turn)
-            self._copy = facts_of_arrays(terms, triples, self._rows(QUAD))
+            quads = self._rows(QUAD)
+            self._copy = facts_of_arrays(terms, triples, quads, self._triple_terms)
             self._epoch = session.next_epoch
         return self._copy
 
@@ -77,6 +80,9 @@ class TermsOfEpoch:
         self._terms = terms
         self._count = count
         self.turn = turn
+
+    def __len__(self) -> int:
+        return self._count
 
     def find(self, term: str) -> int | None:
         """Id of a canonical term, or None if there is none."""

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.triple_index import TripleIndex
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,9 +19,14 @@ if TYPE_CHECKING:
 
 
 class ReplicaTerms:
-    """Terms and their ids, as in the table `terms`."""
+    """Terms and their ids, as in the table `terms`.
+
+    Attributes:
+        triple_terms: Those of them.
+    """
 
     def __init__(self) -> None:
+        self.triple_terms = TripleIndex()
         self._dictionary = Dictionary()
         self._lock = Lock()
 

@@ -66,7 +66,7 @@ def evaluate(
         tuple(graph.term for graph in query.default_graphs),
         tuple(graph.term for graph in query.named_graphs),
     )
-    with Solver(facts, graphs, query.base, limits) as solver:
+    with Solver(query.select, facts, graphs, query.base, limits) as solver:
         answer = _answer(query, solver)
     if isinstance(answer, Truth):
         return answer
@@ -81,8 +81,8 @@ def evaluate(
 def _answer(query: Query, solver: Solver) -> Answer:
     terms, prefixes = solver.terms, dict(query.prefixes)
     if query.form == "ASK":
-        return Truth(solver.has_solution(query.select))
-    rows = solver.rows(query.select)
+        return Truth(solver.has_solution())
+    rows = solver.rows()
     match query.form:
         case "CONSTRUCT":
             with_nodes = with_new_nodes(rows, query.blank_nodes, terms)

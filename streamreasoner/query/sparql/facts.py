@@ -5,20 +5,21 @@ Invariant: it is one whole epoch, however long the query runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
 
 from streamreasoner.lang.ast import COLUMNS, QUAD, TRIPLE
+from streamreasoner.rdf.triple_index import TripleIndex
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from streamreasoner.facts import Terms
     from streamreasoner.history.replica import Snapshot
+    from streamreasoner.rdf.triple_index import DenseTerms
 
 _BY_PREDICATE = ("p", "o", "s", "g")
 _SETTINGS = {"threads": 1, "enable_external_access": False, "preserve_insertion_order": False}
@@ -34,12 +35,14 @@ class FactsOfEpoch:
         terms: The terms of the ids.
         triples: A table or a query in parentheses with the columns s, p and o of int32.
         quads: The same with the column g.
+        triple_terms: Those of the terms.
     """
 
     connection: duckdb.DuckDBPyConnection
-    terms: Terms
+    terms: DenseTerms
     triples: str
     quads: str
+    triple_terms: TripleIndex = field(default_factory=TripleIndex)
 
     def apart(self) -> FactsOfEpoch:
         """The same facts for one more thread: a connection answers one query at a time."""
@@ -47,7 +50,10 @@ class FactsOfEpoch:
 
 
 def facts_of_arrays(
-    terms: Terms, triples: NDArray[np.int32], quads: NDArray[np.int32]
+    terms: DenseTerms,
+    triples: NDArray[np.int32],
+    quads: NDArray[np.int32],
+    triple_terms: TripleIndex | None = None,
 ) -> FactsOfEpoch:
     """The facts of rows of ids, int32 of shape (n, 3) and (n, 4), in memory."""
     connection = duckdb.connect(config=dict(_SETTINGS))
@@ -61,7 +67,7 @@ def facts_of_arrays(
         order = ", ".join(sorted(columns, key=_BY_PREDICATE.index))
         connection.execute(f"create table {name} as select * from given order by {order}")
         connection.unregister("given")
-    return FactsOfEpoch(connection, terms, "triples", "quads")
+    return FactsOfEpoch(connection, terms, "triples", "quads", triple_terms or TripleIndex())
 
 
 def facts_of_snapshot(snapshot: Snapshot) -> FactsOfEpoch:
@@ -74,4 +80,6 @@ def facts_of_snapshot(snapshot: Snapshot) -> FactsOfEpoch:
         else:
             columns = ", ".join(f"a{place} as {name}" for place, name in enumerate(names))
             views.append(f"(select {columns} from {table})")
-    return FactsOfEpoch(snapshot.cursor, snapshot.terms, *views)
+    triples, quads = views
+    terms = snapshot.terms
+    return FactsOfEpoch(snapshot.cursor, terms, triples, quads, terms.triple_terms)

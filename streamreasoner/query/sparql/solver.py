@@ -13,6 +13,7 @@ from streamreasoner.query.sparql.solving.memory import Memory
 from streamreasoner.query.sparql.solving.patterns import Patterns
 from streamreasoner.query.sparql.solving.solutions_query import SolutionsAlgebra
 from streamreasoner.rdf.vocabulary import XSD_DATE_TIME
+from streamreasoner.sparql.algebra import TripleTerm, nodes
 
 if TYPE_CHECKING:
     from typing import Self
@@ -33,6 +34,7 @@ class Solver:
         memory: Its steps.
 
     Args:
+        select: The query.
         facts: What it reads.
         graphs: The graphs of them that it is asked of.
         base: The IRI that IRI() resolves against; empty: none.
@@ -40,15 +42,26 @@ class Solver:
     """
 
     def __init__(
-        self, facts: FactsOfEpoch, graphs: GraphNames, base: str, limits: QueryLimits
+        self,
+        select: Select,
+        facts: FactsOfEpoch,
+        graphs: GraphNames,
+        base: str,
+        limits: QueryLimits,
     ) -> None:
-        self.terms = QueryTerms(facts.terms)
+        self._select = select
+        has_triple_terms = any(isinstance(node, TripleTerm) for node in nodes(select))
+        triple_terms = facts.triple_terms.of(facts.terms) if has_triple_terms else None
+        self.terms = QueryTerms(facts.terms, triple_terms)
         self.dataset = Dataset(facts.triples, facts.quads).of(graphs, self.terms.find)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         expressions = Expressions(f'"{now}"^^<{XSD_DATE_TIME}>', base)
         self._algebra = SolutionsAlgebra()
         self.memory = Memory(Running(facts.connection, limits), self._algebra.columns, self.terms)
-        self._patterns = Patterns(self.dataset, self.memory, self._algebra, expressions)
+        table = None
+        if triple_terms is not None:
+            table = self.memory.table(dict(zip("tspo", triple_terms.rows.T, strict=True)))
+        self._patterns = Patterns(self.dataset, self.memory, self._algebra, expressions, table)
 
     def __enter__(self) -> Self:
         return self
@@ -56,11 +69,11 @@ class Solver:
     def __exit__(self, *_: object) -> None:
         self.memory.close()
 
-    def rows(self, select: Select) -> Rows:
+    def rows(self) -> Rows:
         """The solutions, in order if there is one."""
-        return self.memory.rows(self._patterns.solutions(select))
+        return self.memory.rows(self._patterns.solutions(self._select))
 
-    def has_solution(self, select: Select) -> bool:
+    def has_solution(self) -> bool:
         """Whether there is a solution."""
-        found = self._algebra.slice(self._patterns.solutions(select), 0, 1)
+        found = self._algebra.slice(self._patterns.solutions(self._select), 0, 1)
         return self.memory.rows(found).count > 0

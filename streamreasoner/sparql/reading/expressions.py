@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from streamreasoner.lang.ast import Variable
+from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.sparql.algebra import Aggregation, Apply, Exists, Filter
 from streamreasoner.sparql.reading import calls
 from streamreasoner.sparql.reading.triples import TripleReader
@@ -142,6 +142,11 @@ class ExpressionReader(TripleReader):
         """`NOT EXISTS { … }`."""
         found = self.exists(place, values[1:])
         return Apply("!", (found,), found.span)
+
+    def triple_value(self, place: Place, values: list[Any]) -> Expression:
+        """`<<( ?s ?p ?o )>>` in an expression, which is TRIPLE of its parts."""
+        found = self.triple_term(place, values)
+        return found if isinstance(found, Constant) else Apply("TRIPLE", tuple(values), found.span)
 
     def separator(self, place: Place, values: list[str]) -> Separator:
         """`; SEPARATOR = ", "`."""

@@ -47,6 +47,9 @@ _NESTING = frozenset(
         "sign",
         "signed_product",
         "sub_select",
+        "triple_data",
+        "triple_term",
+        "triple_value",
     }
 )
 # A part of these nests the parts before it.

@@ -22,15 +22,15 @@ _QUOTES = re.compile(r"\"{3}|'{3}|\"|'")
 _GROUPS: tuple[tuple[frozenset[str], frozenset[str], str], ...] = (
     (
         frozenset({"VARIABLE", "PREFIXED", "STRING", "NAME", "!"}),
-        frozenset({"(", "+", "-", "EXISTS", "NOT", "TRUE", "FALSE"}),
+        frozenset({"(", "+", "-", "EXISTS", "NOT", "TRUE", "FALSE", "<<("}),
         "an expression",
     ),
     (
         frozenset({"VARIABLE", "PREFIXED", "STRING", "BLANK"}),
-        frozenset({"(", "[", "TRUE", "FALSE"}),
+        frozenset({"(", "[", "TRUE", "FALSE", "<<", "<<("}),
         "a term",
     ),
-    (frozenset({"PREFIXED", "STRING", "UNDEF"}), frozenset({"TRUE", "FALSE"}), "a value"),
+    (frozenset({"PREFIXED", "STRING", "UNDEF"}), frozenset({"TRUE", "FALSE", "<<("}), "a value"),
     (frozenset({"PREFIXED", "TYPE", "VARIABLE"}), frozenset({"(", "^", "!"}), "a predicate"),
     (frozenset({"PREFIXED", "TYPE"}), frozenset({"(", "^", "!"}), "a path"),
     (frozenset({"PREFIXED", "VARIABLE"}), frozenset(), "a variable or an IRI"),
@@ -77,9 +77,8 @@ _HINTS = (
     ),
     (r"@prefix\b", "write `PREFIX ex: <http://example.org/>`, without a dot"),
     (r"@base\b", "write `BASE <http://example.org/>`, without a dot"),
-    (r"VERSION\b", "leave it out: queries are read as SPARQL 1.1"),
-    (r"<<|>>|\{\||~", "triple terms and annotations are of SPARQL 1.2, which is not supported"),
-    (r"--(?:ltr|rtl)\b", "base directions are of SPARQL 1.2, which is not supported"),
+    (r"VERSION\b", 'write `VERSION "1.2"`, before the query'),
+    (r"[?$]?\\u", "codepoint escapes stand in strings and in IRIs only"),
     (r"DEFINE\b", "leave it out: SPARQL 1.1 has no DEFINE"),
     (r"(?:INCLUDE\b|%)", "sub-queries are written in place: `{ SELECT … }`"),
     (r"LATERAL\b", "SPARQL 1.1 has no LATERAL; write a sub-query"),
@@ -99,6 +98,8 @@ _HINTS = (
 )
 _ORDER = ("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES")
 _ORDER_HINT = f"the order is {', '.join(_ORDER)}; GROUP and ORDER are followed by BY"
+_ALONE = (".", "}")
+_ALONE_HINT = "write a predicate and an object, or `<< … >>`: a triple term alone says nothing"
 _WORD = re.compile(r"\w+")
 _REPEATED = re.compile(r"\{\s*(?:\d+\s*,?|,)\s*\d*\s*\}")
 _UPDATES = ["INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH"]
@@ -199,12 +200,19 @@ def _hint(text: str, start: int, expected: AbstractSet[str]) -> str | None:
             return words
     before = text[:start].rstrip()[-_SHOWN:].upper()
     name = _WORD.match(rest.upper())
+    inner = before.rfind("<<") > before.rfind(">>")
     matches = (
         (name is not None and name[0] in _ORDER, _ORDER_HINT),
         (name is not None and name[0] in _UPDATES, "separate the operations of an update by `;`"),
         (
             rest.startswith(",") and not expected.isdisjoint({"WHERE", "LIMIT"}),
             "the variables of SELECT, GROUP BY and ORDER BY have no commas",
+        ),
+        (rest.startswith(_ALONE) and before.endswith(")>>"), _ALONE_HINT),
+        (rest.startswith(("(", "[")) and inner, "a list or `[ … ]` cannot stand in a triple term"),
+        (
+            rest.startswith("<<") and "<<(" in expected,
+            "a triple term as a value is `<<( ?s ?p ?o )>>`",
         ),
         (rest.startswith("<") and "=" in expected, "write a blank after the operator `<`"),
         (rest[0] == text[start - 1] in "\"'", "write a quotation mark in a string as `\\'`"),

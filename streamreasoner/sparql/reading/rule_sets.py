@@ -10,22 +10,23 @@ from urllib.request import url2pathname
 from streamreasoner.lang.ast import Constant, Import, Variable
 from streamreasoner.rdf import terms
 from streamreasoner.rdf.iris import is_absolute
-from streamreasoner.sparql.algebra import Inverse, Sequence
+from streamreasoner.sparql import algebra
+from streamreasoner.sparql.algebra import Inverse, TripleTerm
 from streamreasoner.sparql.reading.groups import Condition, GroupReader
 from streamreasoner.sparql.reading.triples import Triples
 from streamreasoner.sparql.rule_set import Absence, Assignment, Filter, Rule, RuleSet, Triple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from streamreasoner.lang.ast import Span
-    from streamreasoner.sparql.algebra import Expression, Path, Term, TriplePattern
+    from streamreasoner.sparql.algebra import Expression, Node, Path, Term, TriplePattern
     from streamreasoner.sparql.reading.term_reader import Place
     from streamreasoner.sparql.rule_set import Element
 
-_VERSIONS = ("1.2",)
 _NO_PATH = "write a rule for each alternative, and recursion for paths of any length"
 _NO_EXISTS = "write the pattern in the body, or `NOT { … }` as an element of it"
+_NO_TRIPLE_TERM = "write the reified triple as data, or the rule in the rule language"
 _ABSENT = frozenset({"BOUND", "COALESCE", "MD5", "RAND", "SHA1", "SHA256", "SHA384", "SHA512"})
 
 
@@ -39,6 +40,8 @@ class Data:
 class RuleSetReader(GroupReader):
     """Reads one rule set."""
 
+    versions = ("1.2",)
+
     def rule_set(self, _: Place, values: list[Any]) -> RuleSet:
         """The document."""
         return RuleSet(
@@ -50,12 +53,6 @@ class RuleSetReader(GroupReader):
             blank_nodes=frozenset(self._blank.values()),
             prefixes=tuple(self._prefixes.items()),
         )
-
-    def version(self, place: Place, values: list[str]) -> None:
-        """`VERSION "1.2"`."""
-        (token,) = values
-        if token.startswith(('"""', "'''")) or self._text(token, place) not in _VERSIONS:
-            raise self._refusal(f"the version {token} is unknown", place, 'write `VERSION "1.2"`')
 
     def imports(self, place: Place, values: list[Any]) -> Import:
         """`IMPORTS iri`: a file, by its path from this one or by its IRI, or a ruleset."""
@@ -108,7 +105,7 @@ class RuleSetReader(GroupReader):
             for each in self._plain(block, what):
                 assert isinstance(each.predicate, Constant | Variable)  # noqa: S101 - it is plain
                 span = self._span(block.place)
-                yield Triple(each.subject, each.predicate, each.object, span)
+                yield Triple(_term(each.subject), each.predicate, _term(each.object), span)
 
     def body(self, place: Place, values: list[Any]) -> tuple[Element, ...]:
         """The elements of a rule in order."""
@@ -141,13 +138,14 @@ class RuleSetReader(GroupReader):
 
     def _steps(self, pattern: TriplePattern, span: Span) -> Iterator[Triple]:
         """The triple patterns of a path, with a variable between any two steps."""
-        yield from self._path(pattern.subject, pattern.predicate, pattern.object, span)
+        ends = _term(pattern.subject), _term(pattern.object)
+        yield from self._path(ends[0], pattern.predicate, ends[1], span)
 
     def _path(self, start: Term, path: Path | Variable, end: Term, span: Span) -> Iterator[Triple]:
         match path:
             case Inverse(inner):
                 yield from self._path(end, inner, start, span)
-            case Sequence(steps):
+            case algebra.Sequence(steps):
                 nodes = [start, *(self._new("path", span) for _ in steps[1:]), end]
                 for step, first, second in zip(steps, nodes, nodes[1:], strict=False):
                     yield from self._path(first, step, second, span)
@@ -172,9 +170,21 @@ class RuleSetReader(GroupReader):
         """`{ … }`, which in expressions is the pattern of EXISTS."""
         raise self._refusal("a condition of a rule has no EXISTS", place, _NO_EXISTS)
 
+    def triple_term(self, place: Place, values: Sequence[Any]) -> NoReturn:  # noqa: ARG002 - as others
+        """`<<( … )>>`, which rule sets do not have yet."""
+        raise self._refusal("triple terms in rule sets are not supported", place, _NO_TRIPLE_TERM)
+
+    reified = reifier = annotation = triple_value = triple_term
+
     def function_call(self, place: Place, values: list[Any]) -> Expression:
         """`name(a, b)`."""
         token = values[0]
         if token.upper() in _ABSENT:
             raise self._refusal(f"SPARQL-RL does not have the function `{token}`", place)
         return super().function_call(place, values)
+
+
+def _term(node: Node) -> Term:
+    """A node of a rule set, whose triple terms are refused where they are read."""
+    assert not isinstance(node, TripleTerm)  # noqa: S101 - see above
+    return node

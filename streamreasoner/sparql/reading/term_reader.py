@@ -3,21 +3,24 @@ r"""Terms of a text. Invariant: terms are canonical, and literals keep their lex
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from streamreasoner.errors import TermError
 from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.lang.constants import WELL_KNOWN
-from streamreasoner.rdf import terms, vocabulary
+from streamreasoner.rdf import terms, triple_terms, vocabulary
 from streamreasoner.rdf.iris import is_absolute, resolve
+from streamreasoner.rdf.term_kind import is_iri
+from streamreasoner.sparql.algebra import TripleTerm
 from streamreasoner.sparql.reading.source import character
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import TypeAlias
+    from typing import ClassVar, TypeAlias
 
     from streamreasoner.lang.ast import Span
-    from streamreasoner.sparql.algebra import Term
+    from streamreasoner.sparql.algebra import Node
     from streamreasoner.sparql.reading.source import Source
 
     Place: TypeAlias = tuple[int, int]
@@ -36,6 +39,9 @@ class TermReader:
         source: The text.
         base: What its first relative IRI is resolved against; empty if there is nothing.
     """
+
+    versions: ClassVar[tuple[str, ...]] = ("1.1", "1.2", "1.2-basic")
+    """Those that the text may announce."""
 
     def __init__(self, source: Source, base: str) -> None:
         self._source = source
@@ -58,6 +64,15 @@ class TermReader:
         name, iri = values
         self._prefixes[name[:-1]] = self._resolved(iri, place)
         self._terms.clear()
+
+    def version(self, place: Place, values: Sequence[str]) -> None:
+        """`VERSION "1.2"`, which changes nothing of how the text is read."""
+        (token,) = values
+        hint = 'write `VERSION "1.2"`'
+        if token.startswith(('"""', "'''")):
+            raise self._refusal("a version has one quotation mark on each side", place, hint)
+        if self._text(token, place) not in self.versions:
+            raise self._refusal(f"the version {token} is unknown", place, hint)
 
     def iri(self, place: Place, values: Sequence[str]) -> Constant:
         """`<iri>`."""
@@ -126,13 +141,30 @@ class TermReader:
         """`[]`."""
         return self._blank_node(f"[{place[0]}]", place)
 
+    def triple_term(self, place: Place, values: Sequence[Any]) -> Constant | TripleTerm:
+        """`<<( subject predicate object )>>`."""
+        return self._triple_term(values, self._span(place))
+
+    triple_data = triple_term
+
+    def _triple_term(self, parts: Sequence[Any], span: Span) -> Constant | TripleTerm:
+        """A constant if it is a triple term without variables."""
+        match parts:
+            case [Constant(subject), Constant(predicate), Constant(value)] if is_iri(subject):
+                return Constant(triple_terms.triple_term(subject, predicate, value), span)
+            case _:
+                subject, predicate, value = parts
+                return TripleTerm(subject, predicate, value, span)
+
     def _blank_node(self, label: str, place: Place) -> Variable:
         """A blank node, which has its label as its name until its triples are in order."""
         self._unnamed.add(label)
         return Variable(label, self._span(place))
 
-    def _named(self, term: Term) -> Term:
+    def _named(self, term: Node) -> Node:
         """A term, with its name if it is a blank node, which has a number by its first triple."""
+        if isinstance(term, TripleTerm):
+            return replace(term, subject=self._named(term.subject), object=self._named(term.object))
         if not isinstance(term, Variable) or term.name not in self._unnamed:
             return term
         name = self._blank.setdefault(term.name, f"blank.{len(self._blank) + 1}")

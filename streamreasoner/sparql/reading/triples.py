@@ -18,27 +18,48 @@ from streamreasoner.sparql.algebra import (
     Repeat,
     Sequence,
     TriplePattern,
+    TripleTerm,
 )
 from streamreasoner.sparql.reading.term_reader import TermReader
 
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from streamreasoner.sparql.algebra import Path, Term
+    from streamreasoner.lang.ast import Span
+    from streamreasoner.sparql.algebra import Node, Path
     from streamreasoner.sparql.reading.term_reader import Place
 
-    Objects: TypeAlias = "tuple[Path | Variable, list[Term | Composite]]"
+    Object: TypeAlias = "tuple[Node | Composite, list[Reifier | Annotation]]"
+    """An object, and what stands after it."""
+    Objects: TypeAlias = "tuple[Path | Variable, list[Object]]"
     """A predicate and its objects."""
 
-_FIRST, _REST, _NIL = (f"<{vocabulary.RDF}{name}>" for name in ("first", "rest", "nil"))
+_FIRST, _REST, _NIL, _REIFIES = (
+    f"<{vocabulary.RDF}{name}>" for name in ("first", "rest", "nil", "reifies")
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """A collection or `[ … ]`: a node, and the triples that describe it."""
+    """A collection, `[ … ]` or `<< … >>`: a node, and the triples that describe it."""
 
-    node: Variable
+    node: Node
     triples: tuple[TriplePattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reifier:
+    """`~ node` after a triple, which the node reifies."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """`{| predicate object |}`, of the reifier before it or else of a new node."""
+
+    node: Node
+    predicates: list[Objects]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +102,41 @@ class TripleReader(TermReader):
         """`predicate object; predicate object`."""
         return values
 
-    def verb_objects(self, _: Place, values: list[Any]) -> Objects:
-        """`predicate object, object`."""
-        verb, *objects = values
+    def verb_objects(self, place: Place, values: list[Any]) -> Objects:
+        """`predicate object, object`, each with its reifiers and annotations."""
+        verb, *rest = values
+        objects: list[Object] = []
+        for value in rest:
+            if not isinstance(value, Reifier | Annotation):
+                objects.append((value, []))
+                continue
+            if not isinstance(verb, Constant | Variable):
+                message = "a reifier or annotation is of a triple, and this is a property path"
+                hint = "write a triple of one predicate, and annotate that"
+                raise self._refusal(message, place, hint)
+            objects[-1][1].append(value)
         return verb, objects
 
-    def collection(self, place: Place, values: list[Term | Composite]) -> Composite:
+    def reifier(self, place: Place, values: list[Node]) -> Reifier:
+        """`~ node` or `~`."""
+        return Reifier(values[0] if values else self._blank_node(f"~{place[0]}", place))
+
+    def annotation(self, place: Place, values: list[list[Objects]]) -> Annotation:
+        """`{| predicate object |}`."""
+        return Annotation(self._blank_node(f"{{|{place[0]}", place), values[0])
+
+    def reified(self, place: Place, values: list[Any]) -> Composite:
+        """`<< subject predicate object ~ node >>`: the node, which reifies the triple."""
+        subject, predicate, value, *reifiers = values
+        node = reifiers[0].node if reifiers else self._blank_node(f"<<{place[0]}", place)
+        parts: list[TriplePattern] = []
+        triple = (self._node(subject, parts), predicate, self._node(value, parts))
+        return Composite(node, (self._reifies(node, triple, self._span(place)), *parts))
+
+    def _reifies(self, node: Node, triple: tuple[Any, ...], span: Span) -> TriplePattern:
+        return TriplePattern(node, Constant(_REIFIES, span), self._triple_term(triple, span))
+
+    def collection(self, place: Place, values: list[Node | Composite]) -> Composite:
         """`(1 2)`, as nested lists of RDF."""
         span = self._span(place)
         first, rest, nil = (Constant(term, span) for term in (_FIRST, _REST, _NIL))
@@ -110,20 +160,37 @@ class TripleReader(TermReader):
         return Composite(node, tuple(found))
 
     def _describe(
-        self, subject: Term, predicates: list[Objects], found: list[TriplePattern]
+        self, subject: Node, predicates: list[Objects], found: list[TriplePattern]
     ) -> None:
         for verb, objects in predicates:
-            for value in objects:
+            for value, marks in objects:
                 parts: list[TriplePattern] = []
                 node = self._node(value, parts)
                 found += [TriplePattern(subject, verb, node), *parts]
+                self._annotate((subject, verb, node), marks, found)
 
-    def _node(self, value: object, triples: list[TriplePattern]) -> Term:
+    def _annotate(
+        self,
+        triple: tuple[Any, ...],
+        marks: list[Reifier | Annotation],
+        found: list[TriplePattern],
+    ) -> None:
+        """Add the reifiers of a triple, and what annotations say of them."""
+        reifier: Node | None = None
+        for mark in marks:
+            if isinstance(mark, Reifier) or reifier is None:
+                reifier = mark.node
+                found.append(self._reifies(reifier, triple, reifier.span))
+            if isinstance(mark, Annotation):
+                self._describe(reifier, mark.predicates, found)
+                reifier = None
+
+    def _node(self, value: object, triples: list[TriplePattern]) -> Node:
         """The term of a node, whose triples are added."""
         if isinstance(value, Composite):
             triples.extend(value.triples)
             return value.node
-        assert isinstance(value, Constant | Variable)  # noqa: S101 - the grammar has no other
+        assert isinstance(value, Constant | Variable | TripleTerm)  # noqa: S101 - by the grammar
         return value
 
     def alternative(self, _: Place, values: list[Path]) -> Path:

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from streamreasoner.lang.ast import Constant, Variable
-from streamreasoner.sparql.algebra import BasicGraphPattern, Graph, Query
+from streamreasoner.sparql.algebra import BasicGraphPattern, Graph, Query, variables_of
 from streamreasoner.sparql.reading.expressions import Group
 from streamreasoner.sparql.reading.groups import EMPTY, joined
 from streamreasoner.sparql.reading.modifiers import Modifiers
@@ -185,14 +185,12 @@ class Reader(QueryReader):
         for part in parts:
             for triple in self._plain(part.triples, what):
                 terms = (triple.subject, triple.predicate, triple.object, part.graph)
-                for term in terms:
-                    if not isinstance(term, Variable):
-                        continue
-                    is_blank = term.name in hidden
+                for variable in (each for term in terms for each in variables_of(term)):
+                    is_blank = variable.name in hidden
                     if not (blank_nodes if is_blank else variables):
                         kind = "a blank node" if is_blank else "a variable"
                         hint = _HINTS[is_blank]
-                        raise self._refusal(f"{kind} in {what}", term.span, hint)
+                        raise self._refusal(f"{kind} in {what}", variable.span, hint)
                 subject, predicate, value, graph = terms
                 assert isinstance(predicate, Constant | Variable)  # noqa: S101 - it is plain
                 span = self._span(part.triples.place)

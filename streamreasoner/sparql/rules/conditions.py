@@ -306,7 +306,10 @@ class Conditions:
             empty = Constant(to_ntriples(""), part.span)
             ways.append((*given, Comparison(tags[1], "=", empty, part.span), found))
             same = Comparison(tags[0], "=", tags[1], part.span)
-            ways.append((*given, Comparison(tags[1], "!=", empty, part.span), same, found))
+            directions = (Call("lang_dir", (each,), each.span) for each in (text, part))
+            aligned = Comparison(next(directions), "=", next(directions), part.span)
+            tagged = Comparison(tags[1], "!=", empty, part.span)
+            ways.append((*given, tagged, same, aligned, found))
         return ways
 
     def _regex(

@@ -27,6 +27,7 @@ from streamreasoner.sparql.algebra import (
     Minus,
     Select,
     Service,
+    TripleTerm,
     Union,
     Values,
     in_scope,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from streamreasoner.lang.ast import Literal
-    from streamreasoner.sparql.algebra import Expression, Pattern, Term, TriplePattern
+    from streamreasoner.sparql.algebra import Expression, Node, Pattern, Term, TriplePattern
     from streamreasoner.sparql.rules.dataset import Dataset
     from streamreasoner.sparql.rules.rulebook import Rulebook
 
@@ -137,9 +138,12 @@ class Patterns:
             case _:
                 assert_never(pattern)
 
-    def _term(self, term: Term) -> Term:
+    def _term(self, term: Node) -> Term:
         if isinstance(term, Constant):
             return term
+        if isinstance(term, TripleTerm):
+            message = "triple terms with variables are not supported in continuous queries"
+            raise UnsupportedError(message, term.span, "ask the query once")
         return Variable(self._book.variable(term.name), term.span)
 
     def _empty(self) -> Body:

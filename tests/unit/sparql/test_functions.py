@@ -6,11 +6,12 @@ import pytest
 from sparql_judge import answers, comparable, fact, store
 from sparql_strategies import PREFIXES
 
-from streamreasoner.api.nodes import from_ntriples, to_ntriples
+from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
 from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.program.checked import check_query
+from streamreasoner.rdf.terms import Term
 from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.functions import CONDITIONS, SEARCHES, VALUES
 
@@ -21,6 +22,12 @@ TERMS = (
     '"2026-03-04T05:06:07Z"^^xsd:dateTime',
     '"2026-03-04T05:06:07.5+02:00"^^xsd:dateTime',
     '"NaN"^^xsd:double',
+    *(
+        '"x"@en--ltr',
+        '"שלום"@he--rtl',
+        "<<( ex:a ex:p 1 )>>",
+        "<<( ex:a ex:q <<( ex:a a 'x' )>> )>>",
+    ),
 )
 EXPRESSIONS = (
     *("abs(?y)", "ceil(?y)", "floor(?y)", "round(?y)", "-?y", "+?y"),
@@ -39,7 +46,15 @@ EXPRESSIONS = (
     *("contains(?y, 'x')", "strstarts(?y, 'x'@en)", "strends(?y, 'y')", "regex(?y, 'x')"),
     *("contains(?y, 'x'@fr)", "strstarts('x', ?y)", "strends('x'@en, ?y)", "contains(?y, ?y)"),
     *("str(?y)", "lang(?y)", "datatype(?y)", "iri(?y)", "uri(?y)"),
-    *("strdt(?y, xsd:integer)", "strlang(?y, 'de')"),
+    *("strdt(?y, xsd:integer)", "strlang(?y, 'de')", "strlangdir(?y, 'he', 'rtl')"),
+    *("langdir(?y)", "haslang(?y)", "haslangdir(?y)", "strlangdir('x', 'en', 'up')"),
+    *("istriple(?y)", "subject(?y)", "predicate(?y)", "object(?y)", "object(object(?y))"),
+    *("triple(ex:a, ex:p, ?y)", "triple(?y, ex:p, 1)", "triple(ex:a, ?y, 1)", "<<( ex:a a ?y )>>"),
+    *(
+        "?y = <<( ex:a ex:p 1.0 )>>",
+        "sameterm(?y, <<( ex:a ex:p 1 )>>)",
+        "?y in (<<(ex:a ex:p 1)>>)",
+    ),
     *("xsd:integer(?y)", "xsd:decimal(?y)", "xsd:double(?y)", "xsd:boolean(?y)", "xsd:string(?y)"),
     *("xsd:float(?y)", "xsd:dateTime(?y)", "xsd:date(?y)", "xsd:dateTime(xsd:date(?y))"),
     *("regex(?y, 'X y', 'xi')", "regex(?y, '.', 'q')"),
@@ -80,6 +95,7 @@ EFFECTIVE = {
     **dict.fromkeys(("1", "-2", "1.5", "-2.5", "2.5", "true"), True),
     **dict.fromkeys(('"x"', '"Xy z"', '"3"', '"1.25"', '"1e2"', '"true"'), True),
     **dict.fromkeys(('"http://example.org/b"', '"a%b"', '"日本"', '"x"@en', '"Xyx"@fr'), True),
+    **dict.fromkeys(('"x"@en--ltr', '"שלום"@he--rtl'), True),
     **dict.fromkeys(("0", "false", '""', '"NaN"^^xsd:double', '"abc"^^xsd:integer'), False),
 }
 """Effective boolean values; the other terms have none. Engines differ (SPARQL 1.1, 17.2.2)."""
@@ -88,11 +104,12 @@ EFFECTIVE = {
 def found(query):
     """The answers of a query about the facts: continuous, and asked once."""
     reasoner = Reasoner(check_query(query, "query.rq", "answer"))
-    reasoner.apply(Update(TRIPLE, tuple(map(from_ntriples, terms))) for terms in FACTS)
+    reasoner.apply(Update(TRIPLE, tuple(map(Term.parse, terms))) for terms in FACTS)
+    tables = (reasoner.facts("answer").to_arrow(), reasoner.query(query).to_arrow())
     return [
-        {tuple(UNBOUND if each is None else comparable(to_ntriples(each)) for each in row)
-         for row in rows}
-        for rows in (reasoner.facts("answer"), reasoner.query(query))
+        {tuple(UNBOUND if each is None else comparable(each) for each in row)
+         for row in zip(*table.to_pydict().values(), strict=True)}
+        for table in tables
     ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from streamreasoner.sparql.algebra import (
     Inverse,
     Negated,
     Repeat,
+    TripleTerm,
     Union,
 )
 from streamreasoner.sparql.parse import parse_query
@@ -119,14 +120,23 @@ def test_prefixes_and_bases_are_read_in_order():
     assert terms == ["<http://a/b/d#p>", "<http://a/b/cq>", "<http://a/b/e>"]
 
 
-def test_codepoint_escapes_stand_anywhere():
-    """Places are those of the text as it was given; a byte order mark and CR end nothing."""
-    text = "\ufeffSELECT * # x }\rWHERE { ?\\u0061 ?b \\u003Curn:c> . ?x ?y oops"
+def test_a_byte_order_mark_is_white_space():
+    """And neither it nor CR ends a line."""
+    text = "\ufeffSELECT * # x }\rWHERE { ?a ?b <urn:c> . ?x ?y oops"
     diagnostic, found = refused(text)
     assert (found, diagnostic.span.line) == ("oops", 1)
     query = parse_query(text.replace("?x ?y oops", "}"))
     assert [each.name for each in query.select.variables] == ["a", "b"]
-    assert refused("ASK { ?s ?p \\uD800 }")[1] == "\\uD800"
+
+
+@pytest.mark.parametrize(
+    "text", [r"\u0041SK {}", r"ASK { ?\u0061 ?b ?c }", r"ASK { ?a ?b ex:\u0061 }"]
+)
+def test_codepoint_escapes_stand_in_strings_and_iris_only(text):
+    """As SPARQL 1.2 says; what they stand for is not read again."""
+    diagnostic, found = refused(f"PREFIX ex: <urn:x:> {text}")
+    assert found in {"\\", "?"}
+    assert "in strings and in IRIs only" in diagnostic.help
 
 
 def test_keywords_are_read_in_any_case_but_a():
@@ -260,13 +270,19 @@ REFUSED = {
     "ASK { ?s ?p ?o NOT EXISTS { ?o ?p ?s } }": ("NOT", "not SPARQL", "FILTER NOT EXISTS"),
     "ASK { ?s ?p ?o UNION { ?o ?p ?s } }": ("UNION", "not SPARQL", "each side has braces"),
     "ASK { ?s ?p ?o ?o ?p ?s }": ("?o", "not SPARQL", "with a dot"),
-    "ASK { << ?s ?p ?o >> ?q ?z }": ("<<", "not SPARQL", "SPARQL 1.2"),
-    "ASK { ?s ?p ?o {| ?q ?z |} }": ("{|", "not SPARQL", "SPARQL 1.2"),
-    "ASK { ?s ?p 'x'@en--ltr }": ("--ltr", "not SPARQL", "SPARQL 1.2"),
+    "ASK { <<( ?s ?p ?o )>> . }": (".", "expected a predicate", "says nothing"),
+    "ASK { <<( ?s ?p (1) )>> ?q ?z }": ("(", "not SPARQL", "in a triple term"),
+    "ASK { << ?s [] ?o >> ?q ?z }": ("[", "not SPARQL", "in a triple term"),
+    "ASK { ?s ?p ?o BIND(<< ?s ?p ?o >> AS ?t) }": ("<<", "not SPARQL", "`<<( ?s ?p ?o )>>`"),
+    "ASK { ?s ?p/?q ?o {| ?x ?y |} }": ("/", "not SPARQL", ""),
+    "ASK { ?s <urn:p>* ?o ~ ?r }": ("<urn:p>* ?o ~ ?r", "property path", "one predicate"),
+    'ASK { ?s ?p "a"@en--up }': ('"a"@en--up', "ltr or rtl", ""),
+    "VERSION 1.2 ASK {}": ("1.2", "expected a string", ""),
+    "VERSION '''1.2''' ASK {}": ("VERSION '''1.2'''", "one quotation mark", '"1.2"'),
+    'VERSION "1.3" ASK {}': ('VERSION "1.3"', "unknown", '"1.2"'),
     "DEFINE sql:x 1 ASK {}": ("DEFINE", "not SPARQL", "leave it out"),
     "CONSTRUCT { GRAPH ?g {?s ?p ?o} } {?s ?p ?o}": ("GRAPH", "not SPARQL", "without graphs"),
     "ASK { INCLUDE %x }": ("INCLUDE", "not SPARQL", "in place"),
-    "VERSION '1.2' ASK {}": ("VERSION", "not SPARQL", "SPARQL 1.1"),
     "ASK { LATERAL { SELECT * {} } }": ("LATERAL", "not SPARQL", "sub-query"),
     "ASK { ?s <urn:p>{2} ?o }": ("{", "not SPARQL", "write out the steps"),
     "SELECT ?x { ?x ?p ?o } LIMIT 1 ORDER BY ?x": ("ORDER", "not SPARQL", "the order is"),
@@ -274,8 +290,8 @@ REFUSED = {
     "SELECT ?x { ?x ?p ?o } LIMIT 1.5": ("1.5", "LIMIT takes a whole number", ""),
     "SELECT ?x { ?x ?p ?o } LIMIT -1": ("-1", "not SPARQL", ""),
     "REGISTER RSTREAM <urn:out> AS SELECT * {}": ("REGISTER", "not SPARQL", "REGISTER … AS"),
-    "ASK { ?s ?p ?o FILTER(foo(?o)) }": ("foo", "`foo` is not a function of SPARQL 1.1", "FLOOR"),
-    "ASK { ?s ?p ?o FILTER(isTRIPLE(?o)) }": ("isTRIPLE", "SPARQL 1.2", ""),
+    "ASK { ?s ?p ?o FILTER(foo(?o)) }": ("foo", "`foo` is not a function of SPARQL 1.2", "FLOOR"),
+    "ASK { ?s ?p ?o FILTER(isTRIPLE(?o, 1)) }": ("isTRIPLE", "takes 1 argument, not 2", ""),
     "ASK { ?s ?p ?o FILTER(STRLEN(?o, 1) > 1) }": ("STRLEN", "takes 1 argument, not 2", ""),
     "ASK { ?s ?p ?o FILTER(REGEX(?o)) }": ("REGEX", "takes 2 to 3 arguments, not 1", ""),
     "ASK { ?s ?p ?o FILTER(BOUND(1)) }": ("BOUND", "takes a variable", ""),
@@ -352,3 +368,63 @@ def test_no_setting_of_another_library_changes():
     parse_query("ASK { ?s ?p 01 }")
     assert rdflib.NORMALIZE_LITERALS is before
     assert str(rdflib.Literal("01", datatype=rdflib.XSD.integer)) == "1"
+
+
+EXPANSIONS = {
+    # what is written: the triples that it stands for
+    "<< ?s ex:p ?o >> ex:q 1": "_:r rdf:reifies <<( ?s ex:p ?o )>> . _:r ex:q 1",
+    "<< ?s ex:p ?o ~ ?r >>": "?r rdf:reifies <<( ?s ex:p ?o )>>",
+    "<< ?s ex:p ?o ~ >>": "_:r rdf:reifies <<( ?s ex:p ?o )>>",
+    "?s ex:p ?o ~ ex:r": "?s ex:p ?o . ex:r rdf:reifies <<( ?s ex:p ?o )>>",
+    "?s ex:p ?o {| ex:q 1 |}": "?s ex:p ?o . _:r rdf:reifies <<( ?s ex:p ?o )>> . _:r ex:q 1",
+    "?s ?p ?o ~ ?r {| ex:q 1 |}": "?s ?p ?o . ?r rdf:reifies <<( ?s ?p ?o )>> . ?r ex:q 1",
+    "?s ?p 1 ~ ?a {| ex:q 1 |} {| ex:q 2 |} ~ ?b , 2": (
+        "?s ?p 1 . ?a rdf:reifies <<( ?s ?p 1 )>> . ?a ex:q 1 . "
+        "_:r rdf:reifies <<( ?s ?p 1 )>> . _:r ex:q 2 . ?b rdf:reifies <<( ?s ?p 1 )>> . ?s ?p 2"
+    ),
+    "<< << ?s a ?o >> ex:q [] >> ex:n <<( _:x ex:p <<( ex:a a 'x'@en--ltr )>> )>>": (
+        "_:r rdf:reifies <<( _:i ex:q _:n )>> . _:i rdf:reifies <<( ?s a ?o )>> . "
+        "_:r ex:n <<( _:x ex:p <<( ex:a a 'x'@en--ltr )>> )>>"
+    ),
+    "?s ?p << ?a ?b ?c ~ ?r >> {| ex:q ?z |}": (
+        "?s ?p ?r . ?r rdf:reifies <<( ?a ?b ?c )>> . _:x rdf:reifies <<( ?s ?p ?r )>> . "
+        "_:x ex:q ?z"
+    ),
+}
+
+
+@pytest.mark.parametrize("written", EXPANSIONS)
+def test_reifiers_and_annotations_stand_for_triples(written):
+    """Of SPARQL 1.2, section 4.1; a node without a name is a blank node."""
+    prefixes = "PREFIX ex: <urn:x:> PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> "
+    found, expected = (
+        parse_query(f"{prefixes} SELECT * {{ {text} . }}")
+        for text in (written, EXPANSIONS[written])
+    )
+    assert renumbered(found) == renumbered(expected)
+    assert found.select.variables == expected.select.variables
+
+
+def renumbered(query):
+    """Its triples, with blank nodes numbered by the first triple that they are in."""
+    numbers = {}
+    triples = []
+    for triple in query.select.pattern.triples:
+        text = str(triple)
+        for name in sorted(query.blank_nodes, key=text.find):
+            if f"'{name}'" in text:
+                numbers.setdefault(name, f"node {len(numbers)}")
+                text = text.replace(f"'{name}'", f"'{numbers[name]}'")
+        triples.append(text)
+    return triples
+
+
+def test_a_triple_term_without_variables_is_a_constant():
+    """Unless no triple of RDF is so: such a one matches nothing, and is taken apart."""
+    (first, second) = parse_query(
+        'ASK { ?s ?p <<( <urn:a> a "x" )>> , <<( "x" a <urn:a> )>> }'
+    ).select.pattern.triples
+    assert first.object.term == (
+        '<<( <urn:a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> "x" )>>'
+    )
+    assert isinstance(second.object, TripleTerm)

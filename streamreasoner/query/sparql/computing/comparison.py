@@ -1,4 +1,4 @@
-"""Equality and order of terms (SPARQL 1.1, sections 17.3 and 17.4.1.7).
+"""Equality and order of terms (SPARQL 1.2, sections 17.3 and 17.4.1.7).
 
 Invariant: None, an error, stands where the specification does not decide. Values are those of
 rules, which decide more: there, a time without a zone is in UTC, and a date is its first instant.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING
 
+from streamreasoner.rdf.triple_terms import nested_parts
 from streamreasoner.values.comparison import compare
 from streamreasoner.values.functions import instants
 from streamreasoner.values.literal import literal
@@ -24,13 +25,15 @@ def equals(left: str | None, right: str | None) -> bool | None:
     """RDFterm-equal, or equal by value where both values can be compared.
 
     Literals of different kinds of values are different, as are those of which one has a language;
-    None, an error, if one of two different literals has a datatype without known values.
+    None, an error, if one of two different literals has a datatype without known values. Triple
+    terms are equal if their parts are.
     """
     if left is None or right is None:
         return None
+    (heads, left), (others, right) = nested_parts(left), nested_parts(right)
     a, b = literal(left), literal(right)
-    if a is None or b is None:
-        return left == right
+    if heads != others or a is None or b is None:
+        return heads == others and left == right
     if ValueKind.NONE not in (a.value.kind, b.value.kind):
         if a.value.kind is b.value.kind is ValueKind.INSTANT:
             return instants.same_time(left, right)

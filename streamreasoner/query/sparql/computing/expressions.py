@@ -14,7 +14,7 @@ from streamreasoner.errors import QueryError
 from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.query.sparql.computing.comparison import equals, ordered
 from streamreasoner.query.sparql.computing.functions import FUNCTIONS
-from streamreasoner.rdf.term_kind import is_iri, is_literal
+from streamreasoner.rdf.term_kind import is_iri, is_resource
 from streamreasoner.rdf.vocabulary import XSD_BOOLEAN
 from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING
@@ -151,7 +151,7 @@ class Expressions:
                 return self._strict(known, arguments)
             case _:
                 raise QueryError(
-                    f"The query calls {function}, which SPARQL 1.1 does not have. Use a function "
+                    f"The query calls {function}, which SPARQL 1.2 does not have. Use a function "
                     "of its section 17.4, or derive the value by a rule."
                 )
 
@@ -181,14 +181,14 @@ class Expressions:
         operand = self.value(expression)
         constants = {each.term for each in listed if isinstance(each, Constant)}
         # An IRI is equal to itself only, so a long list of them is not walked.
-        literals = [*filter(is_literal, constants)]
+        compared = [each for each in constants if not is_resource(each)]
         others = [self.value(each) for each in listed if not isinstance(each, Constant)]
 
         def call(row: Row) -> str | None:
             term = operand(row)
             if term is None or (term in constants and equals(term, term)):
                 return None if term is None else TRUE
-            known = literals if is_literal(term) else ()
+            known = () if is_resource(term) else compared
             results = chain(
                 (equals(term, each) for each in known),
                 (equals(term, other(row)) for other in others),

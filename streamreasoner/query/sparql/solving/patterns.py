@@ -41,13 +41,14 @@ from streamreasoner.sparql.algebra import (
     Minus,
     Select,
     Service,
+    TripleTerm,
     Union,
     Values,
 )
 from streamreasoner.sparql.correlation import is_join, seen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from streamreasoner.query.sparql.solving.dataset import Dataset, Scope
     from streamreasoner.query.sparql.solving.memory import Memory
     from streamreasoner.query.sparql.solving.solutions_query import SolutionsAlgebra
-    from streamreasoner.sparql.algebra import Expression, Path, Pattern, Term
+    from streamreasoner.sparql.algebra import Expression, Node, Path, Pattern, Term
 
 _CHECKED_ROWS = 1000
 
@@ -68,6 +69,8 @@ class Patterns:
         memory: Its steps in memory.
         algebra: Combines what its parts give.
         expressions: Makes functions of its expressions.
+        triple_terms: Table of the triple terms `t` and their parts `s`, `p` and `o`; None if its
+            patterns have none.
     """
 
     def __init__(
@@ -76,7 +79,9 @@ class Patterns:
         memory: Memory,
         algebra: SolutionsAlgebra,
         expressions: Expressions,
+        triple_terms: str | None,
     ) -> None:
+        self._triple_terms = triple_terms
         self._dataset = dataset
         self._memory = memory
         self._terms = memory.terms
@@ -137,7 +142,7 @@ class Patterns:
         tables = []
         for number, triple in enumerate(pattern.triples):
             alias = f"t{number}"
-            ends: list[tuple[Term, str]] = [
+            ends: list[tuple[Node, str]] = [
                 (triple.subject, f"{alias}.s"),
                 (triple.object, f"{alias}.o"),
             ]
@@ -147,7 +152,7 @@ class Patterns:
             else:
                 path = self._path(triple.predicate, triple.subject, triple.object, scope)
                 tables.append(f"({path}) {alias}")
-            for term, place in ends:
+            for term, place in self._taken_apart(ends, tables, conditions):
                 if isinstance(term, Constant):
                     conditions.append(f"{place} = {self._terms.find(term.term)}")
                 elif (known := places.setdefault(term.name, place)) != place:
@@ -161,13 +166,27 @@ class Patterns:
             return found
         return self._algebra.join(found, scope.given.solutions)
 
+    def _taken_apart(
+        self, ends: list[tuple[Node, str]], tables: list[str], conditions: list[str]
+    ) -> Iterator[tuple[Term, str]]:
+        """Terms and their places, where triple terms are joined with the table of their parts."""
+        for term, place in ends:
+            if not isinstance(term, TripleTerm):
+                yield term, place
+                continue
+            parts = f"k{len(tables)}"
+            tables.append(f"{self._triple_terms} {parts}")
+            conditions.append(f"{place} = {parts}.t")
+            inner = zip((term.subject, term.predicate, term.object), "spo", strict=True)
+            ends += [(part, f"{parts}.{column}") for part, column in inner]
+
     def _unit(self, scope: Scope) -> SolutionsQuery:
         """One solution without variables, for each of what is given and in each graph."""
         unit = self._algebra.unit()
         found = unit if scope.variable is None else self._names_of(scope.variable)
         return found if scope.given is None else self._algebra.join(found, scope.given.solutions)
 
-    def _path(self, path: Path, subject: Term, value: Term, scope: Scope) -> str:
+    def _path(self, path: Path, subject: Node, value: Node, scope: Scope) -> str:
         ends = Ends(
             *(
                 self._terms.find(term.term) if isinstance(term, Constant) else None

@@ -1,4 +1,4 @@
-"""The operations of SPARQL 1.1 Update (https://www.w3.org/TR/sparql11-update/, section 3).
+"""The operations of SPARQL 1.2 Update (https://www.w3.org/TR/sparql12-update/, section 3).
 
 Invariant: each operation reads what those before it have made of the facts. A graph exists if it
 has facts, so that CREATE makes nothing, and DROP is CLEAR.
@@ -15,6 +15,8 @@ from streamreasoner.query.sparql.construct import constructed, with_new_nodes
 from streamreasoner.query.sparql.solver import Solver
 from streamreasoner.query.sparql.solving.dataset import GraphNames
 from streamreasoner.query.sparql.updating.edits import Edits
+from streamreasoner.rdf.triple_terms import triple_term
+from streamreasoner.sparql.algebra import TripleTerm, variables_of
 from streamreasoner.sparql.update import (
     Clear,
     Create,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from streamreasoner.query.sparql.query_terms import QueryTerms
     from streamreasoner.query.sparql.solving.rows import Rows
     from streamreasoner.query.sparql.updating.edits import Asserted, Quad
+    from streamreasoner.sparql.algebra import Node
     from streamreasoner.sparql.update import QuadPattern, Update
 
 
@@ -78,13 +81,15 @@ def _modify(
     limits: QueryLimits,
 ) -> None:
     """`DELETE … INSERT … WHERE …` (section 3.1.3): deletes, then inserts."""
-    with Solver(before.facts(edits), _asked(operation), operation.base, limits) as solver:
-        rows = solver.rows(operation.select)
+    asked, facts = _asked(operation), before.facts(edits)
+    with Solver(operation.select, facts, asked, operation.base, limits) as solver:
+        rows = solver.rows()
         new = {
-            term.name
+            variable.name
             for quad in operation.insert
             for term in (quad.subject, quad.object)
-            if isinstance(term, Variable) and term.name in blank_nodes
+            for variable in variables_of(term)
+            if variable.name in blank_nodes
         }
         of_new = with_new_nodes(rows, new, solver.terms)
         deleted = list(_quads(operation.delete, operation.graph, rows, solver.terms))
@@ -115,7 +120,7 @@ def _quads(
         yield from zip(*[iter(texts)] * width, strict=True)
 
 
-def _ends(quad: QuadPattern, graph: Constant | None = None) -> tuple[Constant | Variable, ...]:
+def _ends(quad: QuadPattern, graph: Constant | None = None) -> tuple[Node, ...]:
     name = quad.graph or graph
     triple = quad.subject, quad.predicate, quad.object
     return triple if name is None else (*triple, name)
@@ -124,13 +129,20 @@ def _ends(quad: QuadPattern, graph: Constant | None = None) -> tuple[Constant | 
 def _data(quads: Iterable[QuadPattern]) -> Iterator[Quad]:
     """The quads of INSERT DATA and DELETE DATA; a blank node is a new one."""
     nodes: dict[str, str] = {}
+
+    def text(term: Node) -> str:
+        match term:
+            case Constant(known):
+                return known
+            case Variable(name):
+                return nodes.setdefault(name, f"_:b{uuid4().hex}")
+            case TripleTerm(subject, predicate, value):
+                return triple_term(text(subject), text(predicate), text(value))
+            case _:
+                assert_never(term)
+
     for quad in quads:
-        yield tuple(
-            term.term
-            if isinstance(term, Constant)
-            else nodes.setdefault(term.name, f"_:b{uuid4().hex}")
-            for term in _ends(quad)
-        )
+        yield tuple(map(text, _ends(quad)))
 
 
 def _load(operation: Load, before: Asserted, edits: Edits) -> None:
