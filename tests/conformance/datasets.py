@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import rdflib
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, Store
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, Store, Triple
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
 from streamreasoner import Reasoner
@@ -157,6 +157,8 @@ def text(term: object) -> str:
     """A term of pyoxigraph in N-Triples syntax; no value is an empty text."""
     if isinstance(term, BlankNode):
         return f"_:{term.value}"
+    if isinstance(term, Triple):
+        return f"<<( {' '.join(map(text, (term.subject, term.predicate, term.object)))} )>>"
     return "" if term is None else str(term)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from datetime import UTC, datetime
 from functools import partial
@@ -9,15 +10,17 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import rdflib
-from pyoxigraph import parse
+from pyoxigraph import parse, serialize
 
 from conformance.datasets import FORMATS, QUADS, quad_row, quads_of_rdflib, quads_of_reasoner
 from conformance.manifest import MF, base_of, entries
-from conformance.outcome import MESSAGES, OURS, Case, refuses
+from conformance.outcome import MESSAGES, OURS, Case, WrongError, refuses
 from conformance.results import Expected
 from streamreasoner import Reasoner
+from streamreasoner.cli.offline.closure import print_closure, printed
 from streamreasoner.errors import StreamReasonerError
 from streamreasoner.io.codec.decode import Codec, InputOptions
+from streamreasoner.io.formats.registry import of_suffix
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
@@ -50,17 +53,21 @@ _NOT_READ = ("expandContext", "rdfDirection", "produceGeneralizedRdf")
 
 
 def cases(suite: str, manifest: Path) -> Iterator[Case]:
-    """The cases of a format of "RDF 1.1 Test Cases"."""
-    base = base_of(manifest)
+    """The cases of a format, of RDF 1.1 or 1.2; those of 1.2 include those of 1.1."""
     for entry in entries(manifest):
         path = entry.file(MF + "action")
         if path is None:
             continue
         name = _suite_name(suite, path.suffix)
+        base = base_of(entry.path)
         # The assumed base is that of the folder of the manifest.
-        below = path.relative_to(manifest.parent).as_posix()
+        below = path.relative_to(entry.path.parent).as_posix()
         iri = f"{base}{below}" if base else path.as_uri()
         result = entry.file(MF + "result")
+        if entry.kind.endswith("C14N"):
+            assert result is not None
+            yield _canonical_case(f"{name}, canonical", entry.name, path, result)
+            continue
         is_valid = "Negative" not in entry.kind
         yield _case(name, entry.name, path, iri, result, is_valid=is_valid)
 
@@ -105,6 +112,42 @@ def _case(
         for system, read in systems.items()
     }
     return Case(suite, name, checks)
+
+
+def _canonical_case(suite: str, name: str, path: Path, result: Path) -> Case:
+    """A document that is written again; only the texts of canonical documents are all one."""
+    writers: Mapping[str, Callable[[Path], bytes]] = {
+        OURS: _written,
+        "pyoxigraph": _serialized,
+    }
+    return Case(
+        suite,
+        name,
+        {system: partial(_check_text, write, path, result) for system, write in writers.items()},
+    )
+
+
+def _check_text(write: Callable[[Path], bytes], path: Path, result: Path) -> None:
+    # The order of lines is left open.
+    expected, found = (sorted(text.splitlines()) for text in (result.read_bytes(), write(path)))
+    if expected != found:
+        raise WrongError(f"{expected!r} expected, {found!r} found")
+
+
+def _written(path: Path) -> bytes:
+    reasoner = Reasoner.from_rules(QUADS)
+    reasoner.load(path)
+    format_ = of_suffix(path)
+    assert format_ is not None
+    predicates = printed(reasoner.program, hidden=False)
+    stream = io.BytesIO()
+    print_closure(reasoner.session, predicates, format_, stream, {}, inferred=False)
+    return stream.getvalue()
+
+
+def _serialized(path: Path) -> bytes:
+    format_ = FORMATS[path.suffix]
+    return serialize(parse(path=path, format=format_), format=format_) or b""
 
 
 def _check(

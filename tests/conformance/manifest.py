@@ -91,7 +91,7 @@ class Entry:
 
 def entries(path: Path) -> Iterator[Entry]:
     """The entries of a manifest and of those that it includes."""
-    manifest = Entry(path, _graph(path), NamedNode(path.as_uri()))
+    manifest = _manifest(path)
     for included in [*manifest.parts(MF + "include"), *manifest.members(MF + "include")]:
         if isinstance(included.node, NamedNode):
             yield from entries(as_file(included.node.value))
@@ -100,12 +100,20 @@ def entries(path: Path) -> Iterator[Entry]:
 
 def base_of(path: Path) -> str | None:
     """The address that a manifest assumes of its folder."""
-    return Entry(path, _graph(path), NamedNode(path.as_uri())).text(MF + "assumedTestBase") or None
+    return _manifest(path).text(MF + "assumedTestBase") or None
 
 
 def as_file(iri: str) -> Path:
     """The path of a `file:` IRI."""
     return Path(unquote(urlsplit(iri).path))
+
+
+def _manifest(path: Path) -> Entry:
+    """The node of a manifest, which some suites call by another IRI than its file."""
+    graph = _graph(path)
+    found = graph.quads_for_pattern(None, NamedNode(RDF + "type"), NamedNode(MF + "Manifest"))
+    nodes = [each.subject for each in found]
+    return Entry(path, graph, nodes[0] if len(nodes) == 1 else NamedNode(path.as_uri()))
 
 
 @cache

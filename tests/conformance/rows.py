@@ -1,11 +1,12 @@
 """Rows of terms, compared but for labels of blank nodes. Invariant: equal rows are counted.
 
 Graphs are rows of three terms, datasets rows of four, solutions rows of a term for each variable.
-Blank nodes are those texts that begin with `_:`.
+Blank nodes are those texts that begin with `_:`, also inside of triple terms.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = tuple[str, ...]
 _SHOWN = 3
+_PART = re.compile(
+    r'<<\(|\)>>|<[^<>]*>|_:[^\s<>()]+|"(?:[^"\\]|\\.)*"(?:@[\w-]+|\^\^<[^<>]*>)?', re.DOTALL
+)
 
 
 def difference(expected: Iterable[Row], actual: Iterable[Row]) -> str | None:
     """What two bags of rows do not share, in a line; None if they are isomorphic."""
-    left, right = Counter(expected), Counter(actual)
+    left, right = Counter(map(flat, expected)), Counter(map(flat, actual))
     if left == right:
         return None
     colors, others = _colors(left), _colors(right)
@@ -29,6 +33,14 @@ def difference(expected: Iterable[Row], actual: Iterable[Row]) -> str | None:
     parts = [f"lacks {' '.join(missing[:_SHOWN])}"] if missing else []
     parts += [f"adds {' '.join(extra[:_SHOWN])}"] if extra else []
     return f"{sum(left.values())} rows expected, {sum(right.values())} found: {'; '.join(parts)}"
+
+
+def flat(row: Row) -> Row:
+    """A row with the parts of triple terms in place of them: brackets are parts, too."""
+    if not any(term.startswith("<<(") for term in row):
+        return row
+    parts = ([term] if not term.startswith("<<(") else _PART.findall(term) for term in row)
+    return tuple(part for each in parts for part in each)
 
 
 def _match(

@@ -37,14 +37,18 @@ SUITES: tuple[tuple[str, str, Callable[[str, Path], Iterator[Case]]], ...] = (
     ("SPARQL 1.0", "sparql/sparql10/manifest.ttl", queries.cases),
     ("SPARQL 1.1", "sparql/sparql11/manifest-all.ttl", queries.cases),
     ("SPARQL 1.1", "sparql/sparql11/manifest-all.ttl", updates.cases),
+    ("SPARQL 1.2", "sparql/sparql12/manifest.ttl", queries.cases),
+    ("SPARQL 1.2", "sparql/sparql12/manifest.ttl", updates.cases),
     ("SHACL", "data-shapes-test-suite/tests/core/manifest.ttl", shapes.cases),
     ("SHACL", "data-shapes-test-suite/tests/sparql/manifest.ttl", shapes.cases),
     *(
-        ("RDF 1.1", f"rdf/rdf11/rdf-{name}/manifest.ttl", documents.cases)
+        (f"RDF 1.{minor}", f"rdf/rdf1{minor}/rdf-{name}/manifest.ttl", documents.cases)
+        for minor in (1, 2)
         for name in ("n-triples", "n-quads", "turtle", "trig", "xml")
     ),
     ("RDF 1.1", "tests/toRdf-manifest.jsonld", documents.json_ld_cases),
     ("RDF 1.1", "rdf/rdf11/rdf-mt/manifest.ttl", entailment.graph_cases),
+    ("RDF 1.2", "rdf/rdf12/rdf-semantics/manifest.ttl", entailment.graph_cases),
     ("SPARQL 1.1", "sparql/sparql11/entailment/manifest.ttl", entailment.query_cases),
 )
 

@@ -37,9 +37,9 @@ def cases(suite: str, manifest: Path) -> Iterator[Case]:
         match entry.kind:
             case "UpdateEvaluationTest":
                 yield _evaluation(f"{suite}: update", entry)
-            case "PositiveUpdateSyntaxTest11":
+            case "PositiveUpdateSyntaxTest" | "PositiveUpdateSyntaxTest11":
                 yield _syntax(f"{suite}: update syntax", entry, is_valid=True)
-            case "NegativeUpdateSyntaxTest11":
+            case "NegativeUpdateSyntaxTest" | "NegativeUpdateSyntaxTest11":
                 yield _syntax(f"{suite}: update syntax", entry, is_valid=False)
 
 

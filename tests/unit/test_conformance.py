@@ -44,6 +44,15 @@ def test_labels_of_blank_nodes_do_not_count(rows, labels):
     assert difference(rows, renamed(rows, names)) is None
 
 
+def test_blank_nodes_of_triple_terms_are_renamed_too():
+    """A node inside of a triple term is the one outside; a text that looks like one is none."""
+    row = ("_:1", "<p>", '<<( _:1 <p> <<( _:2 <p> "\\" _:1 )>>"@en--ltr )>> )>>')
+    other = ("_:2", "<p>", '<<( _:2 <p> <<( _:1 <p> "\\" _:1 )>>"@en--ltr )>> )>>')
+
+    assert difference([row], [other]) is None
+    assert difference([row], [("_:1", *other[1:])]) is not None
+
+
 @given(ROWS, ROWS)
 def test_rows_differ_unless_some_bijection_makes_them_equal(left, right):
     """The search finds what trying all bijections finds."""

@@ -18,6 +18,7 @@ from streamreasoner.io.formats.writing.graphs import write_graph
 from streamreasoner.io.formats.writing.writer import is_rdf
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
 from streamreasoner.rdf.texts import scalar
+from streamreasoner.rdf.version import has_new_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 GENERALIZED = ".generalized"
 """Part of the names of files of triples and quads that are not RDF."""
 _CHUNK = 1 << 18
+_OBJECT = 2
 _LINES = {TRIPLE: ".nt", QUAD: ".nq"}
 _NUMBERS = ["iteration", "multiplicity"]
 _BLANK, _END = map(scalar, (" ", ".\n"))
@@ -174,8 +176,16 @@ def print_closure(
     if syntax is None:
         stream.writelines(document)
     else:
-        write_graph(document, syntax, prefixes, stream)
+        new = any(_has_new_terms(session, each, inferred=inferred) for each in predicates)
+        write_graph(document, syntax, prefixes, stream, has_new_terms=new)
     return generalized
+
+
+def _has_new_terms(session: Session, predicate: str, *, inferred: bool) -> bool:
+    """Whether a triple or quad has an object that RDF 1.1 lacks."""
+    objects = np.unique(facts_of(session, predicate, inferred=inferred)[:, _OBJECT])
+    chunks = (objects[start : start + _CHUNK] for start in range(0, len(objects), _CHUNK))
+    return any(has_new_terms(session.dictionary.decode(chunk)) for chunk in chunks)
 
 
 def _by_graph(facts: NDArray[np.int32]) -> NDArray[np.int32]:

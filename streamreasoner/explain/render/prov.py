@@ -20,6 +20,7 @@ from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.rdf.term_kind import is_iri, is_literal, is_triple_term
 from streamreasoner.rdf.terms import canonical, to_ntriples
+from streamreasoner.rdf.version import VERSION
 from streamreasoner.rdf.vocabulary import RDF, RDFS
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from streamreasoner.facts import Fact
     from streamreasoner.lang.ast import Rule
 
-_HEADER = f"""VERSION "1.2"
-PREFIX prov: <http://www.w3.org/ns/prov#>
+_HEADER = f"""{VERSION}PREFIX prov: <http://www.w3.org/ns/prov#>
 PREFIX rdf: <{RDF}>
 PREFIX rdfs: <{RDFS}>
 PREFIX sr: <urn:streamreasoner:>

@@ -6,7 +6,6 @@ triples in Turtle, N-Triples, RDF/XML and JSON-LD, which pyoxigraph writes.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never, cast
 from xml.parsers import expat
@@ -17,7 +16,9 @@ from streamreasoner.errors import QueryError
 from streamreasoner.format_names import FormatName
 from streamreasoner.query.sparql.answers import Solutions, Triples, Truth
 from streamreasoner.query.sparql.solutions_text import WRITERS, in_xml
-from streamreasoner.rdf.term_kind import is_blank_node
+from streamreasoner.rdf.texts import column
+from streamreasoner.rdf.triple_terms import blank_nodes, renamed
+from streamreasoner.rdf.version import VERSION, has_new_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,9 +117,16 @@ def _document(answer: Triples, name: str, prefixes: Mapping[str, str]) -> bytes:
     syntax = _SYNTAXES[name]
     is_xml = syntax == RdfFormat.RDF_XML
     rows = [*answer]
-    if is_xml and any(is_blank_node(term) and term[2].isdigit() for row in rows for term in row):
+    is_new = has_new_terms(column([row[2] for row in rows]))
+    if is_new and syntax == RdfFormat.JSON_LD:
+        raise QueryError(
+            "The answer has a triple term or a base direction, which JSON-LD 1.1 lacks. Choose one"
+            f" of: {', '.join(each.name for each in TRIPLES if each.name != name)}."
+        )
+    nodes = (node for row in rows for term in row for node in blank_nodes(term))
+    if is_xml and any(node[2].isdigit() for node in nodes):
         # Names in XML begin with a letter; labels are of the document alone.
-        rows = [tuple(re.sub(r"\A_:", "_:n", term) for term in row) for row in rows]
+        rows = [tuple(renamed(term, lambda node: f"_:n{node[2:]}") for term in row) for row in rows]
     lines = "".join(f"{s} {p} {o} .\n" for s, p, o in rows)
     triples = (quad.triple for quad in parse(lines, format=RdfFormat.N_TRIPLES))
     has_prefixes = name in {FormatName.TURTLE, FormatName.RDF_XML}
@@ -134,4 +142,6 @@ def _document(answer: Triples, name: str, prefixes: Mapping[str, str]) -> bytes:
             "The answer has a predicate or a character that RDF/XML cannot say. Choose one of: "
             f"{', '.join(each.name for each in TRIPLES if each.name != name)}."
         ) from None
+    if is_new and syntax == RdfFormat.TURTLE:
+        text = VERSION.encode() + text
     return text

@@ -186,6 +186,22 @@ def test_turtle_has_the_prefixes_of_files_and_program(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("name", "graph"), [("turtle", ""), ("trig", ""), ("trig", " <a:g>")])
+@pytest.mark.parametrize("term", ['"x"@en--ltr', "<<( _:b <a:p> <<( <a:s> <a:p> 'x' )>> )>>", "1"])
+def test_the_version_is_announced_where_it_is_needed(tmp_path, name, graph, term):
+    """Turtle and TriG say VERSION if an object is a term of RDF 1.2 only, and are read back."""
+    rules = write(tmp_path / "rules.dl", QUADS if graph else "@output triple .")
+    text = f"GRAPH{graph} {{ <a:s> <a:p> {term} }}" if graph else f"<a:s> <a:p> {term} ."
+    facts = write(tmp_path / "facts.trig", text)
+    printed = run(rules, facts, "--format", name).stdout
+    assert printed.startswith('VERSION "1.2"\n') == (term != "1")
+    assert printed.count("VERSION") == (term != "1")
+    copy = write(tmp_path / "copy", printed)
+    given = run(rules, facts, "--format", "nquads").stdout
+    assert run(rules, copy, "--from", name, "--format", "nquads").stdout == given
+    assert "VERSION" not in given
+
+
 def test_facts_are_printed_in_a_format(tmp_path):
     """As a document of the format, which is read as the same facts; or it is refused by name."""
     rules = write(tmp_path / "rules.dl", QUADS)

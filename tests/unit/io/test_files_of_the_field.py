@@ -208,6 +208,50 @@ def test_xml_literals_are_canonical(tmp_path):
     )
 
 
+TERM = "<rdf:Description rdf:about='a:s'><e:q>x</e:q></rdf:Description>"
+LITERAL = f'"<b></b>"^^<{RDF}XMLLiteral>'
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (f'<e:p rdf:parseType="Triple">{TERM}</e:p>', []),
+        (
+            f'<e:p rdf:version="1.2" rdf:parseType="Triple">{TERM}</e:p>',
+            [("<http://e/p>", '<<( <a:s> <http://e/q> "x" )>>')],
+        ),
+        (
+            '<e:p rdf:version="1.2" xml:lang="ar" its:version="2.0" its:dir="rtl">x</e:p>',
+            [("<http://e/p>", '"x"@ar--rtl')],
+        ),
+        (
+            '<e:p rdf:annotation="a:r" its:dir="rtl" rdf:parseType="Literal"><b/></e:p>',
+            [
+                ("<http://e/p>", LITERAL),
+                (f"<{RDF}reifies>", f"<<( <http://e/s> <http://e/p> {LITERAL} )>>"),
+            ],
+        ),
+    ],
+)
+def test_terms_of_rdf_12_in_xml(tmp_path, content, expected):
+    """Triple terms need the version; annotations may stand at XML literals."""
+    text = document(content).replace(
+        "<rdf:RDF", '<rdf:RDF xmlns:its="http://www.w3.org/2005/11/its"'
+    )
+    path = tmp_path / "a.rdf"
+    path.write_text(text)
+    assert sorted(fact[1:] for fact in read(path)) == sorted(expected)
+    assert sorted(fact[1:] for fact in message("rdf-xml", text.encode())) == sorted(expected)
+
+
+def test_an_xml_literal_has_no_other_attributes():
+    """What RDF/XML gives no meaning there is a mistake, not dropped."""
+    for attribute in ('e:q="x"', 'rdf:resource="a:b"', 'rdf:datatype="a:d"'):
+        text = document(f'<e:p {attribute} rdf:parseType="Literal"><b/></e:p>')
+        rejected = message("rdf-xml", text.encode())
+        assert "has no other attribute than rdf:ID and annotations; this one has" in rejected
+
+
 def test_an_ontology_in_turtle_is_read_whatever_its_suffix(tmp_path):
     """Many files that end in .owl are in Turtle; other syntaxes of OWL are named."""
     path = tmp_path / "a.owl"

@@ -9,6 +9,7 @@ import pyoxigraph
 
 from streamreasoner.errors import DataError
 from streamreasoner.io.formats.reading.document import ChunkStream
+from streamreasoner.rdf.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,6 +23,8 @@ def write_graph(
     syntax: pyoxigraph.RdfFormat,
     prefixes: Mapping[str, str],
     stream: BinaryIO,
+    *,
+    has_new_terms: bool,
 ) -> None:
     """Write statements as one document.
 
@@ -30,6 +33,7 @@ def write_graph(
         syntax: Its format.
         prefixes: Prefix name to IRI, for Turtle and TriG.
         stream: Gets the text.
+        has_new_terms: Whether a term is one of RDF 1.2 only, which Turtle and TriG announce.
 
     Raises:
         DataError: A fact has a label of a blank node, or a term, that the format does not have.
@@ -39,6 +43,8 @@ def write_graph(
     )
     has_prefixes = syntax != pyoxigraph.RdfFormat.JSON_LD
     kept = _unambiguous(prefixes) if has_prefixes else {}
+    if has_prefixes and has_new_terms:
+        stream.write(VERSION.encode())
     if syntax == pyoxigraph.RdfFormat.JSON_LD:
         quads = map(_in_json_ld, quads)
     statements = quads if syntax.supports_datasets else (quad.triple for quad in quads)

@@ -41,7 +41,11 @@ _MARKS = (
     (b"<\0?\0", "utf-16-le"),
     (b"\0<\0?", "utf-16-be"),
 )
-_NOT_LITERAL = ("Resource", "Collection")
+_NOT_LITERAL = ("Resource", "Collection", "Triple")
+_WITH_LITERAL = {f"{RDF}{name}" for name in ("ID", "annotation", "annotationNodeID", "version")} | {
+    f"http://www.w3.org/2005/11/its{name}" for name in ("dir", "version")
+}
+"""Attributes that an element may have whose content is an XML literal."""
 _OWL = "http://www.w3.org/2002/07/owl#"
 _AMPLIFICATION = expat.errors.codes.get(
     "limit on input amplification factor (from DTD and entities) breached"
@@ -177,11 +181,10 @@ class PlainXml:
         if self._literal is None and (found := self._literal_attribute(pairs)) is not None:
             prefix = found.partition(":")[0]
             kept = [pair for pair in pairs if pair[0] != found]
-            allowed = (f"{prefix}:ID", "xmlns", "xml:")
-            if others := [key for key, _ in kept if not key.startswith(allowed)]:
+            if others := [key for key, _ in kept if not self._may_have_literal(key)]:
                 raise self._malformed(
-                    f"An element with {found} has no other attribute than {prefix}:ID; this one"
-                    f" has {' and '.join(others)}."
+                    f"An element with {found} has no other attribute than {prefix}:ID and"
+                    f" annotations; this one has {' and '.join(others)}."
                 )
             self._write(_tag(name, [*kept, (f"{prefix}:datatype", RDF_XML_LITERAL)]))
             self._literal, self._literal_depth = [], len(self._scopes)
@@ -213,6 +216,12 @@ class PlainXml:
                 if self._scopes[-1].get(f"xmlns:{prefix}") == RDF:
                     return name
         return None
+
+    def _may_have_literal(self, name: str) -> bool:
+        if name.startswith(("xmlns", "xml:")):
+            return True
+        prefix, _, local = name.partition(":")
+        return f"{self._scopes[-1].get(f'xmlns:{prefix}', '')}{local}" in _WITH_LITERAL
 
     def _end(self, name: str) -> None:
         depth = len(self._scopes)
