@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from streamreasoner.lang.ast import Import, Span, Variable
-    from streamreasoner.sparql.algebra import Expression, Term
+    from streamreasoner.sparql.algebra import Expression, Node, Term
 
 
 @dataclass(frozen=True, slots=True)
 class Triple:
     """A triple pattern of a body, a template of a head, or a triple of data."""
 
-    subject: Term
+    subject: Node
     predicate: Term
-    object: Term
+    object: Node
     span: Span = field(compare=False, repr=False)
 
     @property
-    def terms(self) -> tuple[Term, Term, Term]:
+    def terms(self) -> tuple[Node, Node, Node]:
         """Subject, predicate and object."""
         return self.subject, self.predicate, self.object
 

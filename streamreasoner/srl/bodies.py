@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NoReturn, assert_never
 
+from streamreasoner.lang import traversal
 from streamreasoner.lang.ast import (
     NOWHERE,
     TRIPLE,
@@ -20,8 +21,11 @@ from streamreasoner.lang.ast import (
     Variable,
     Wildcard,
 )
+from streamreasoner.lang.constants import triple_term
+from streamreasoner.rdf.term_kind import is_resource
+from streamreasoner.sparql.algebra import TripleTerm, nodes
 from streamreasoner.sparql.rule_set import Absence, Assignment, Filter, Triple
-from streamreasoner.sparql.rules.bodies import Body
+from streamreasoner.sparql.rules.bodies import Body, substituted
 from streamreasoner.sparql.rules.comparisons import decided_by_test
 from streamreasoner.sparql.rules.conditions import Conditions
 from streamreasoner.sparql.rules.rulebook import atom
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.lang.ast import Expression as Value
     from streamreasoner.lang.ast import Literal
+    from streamreasoner.sparql.algebra import Node
     from streamreasoner.sparql.rule_set import Element
     from streamreasoner.sparql.rule_set import Rule as SourceRule
     from streamreasoner.sparql.rules.rulebook import Rulebook
@@ -69,31 +74,37 @@ class Bodies:
         for body in bodies:
             heads: dict[tuple[Literal, ...], list[Atom]] = {}
             for triple in self._rule.head:
-                head = Atom(
-                    TRIPLE, tuple(self._node(each, names) for each in triple.terms), triple.span
-                )
-                if (tests := _tests(head, body)) is not None:
+                terms = tuple(self._node(each, names) for each in triple.terms)
+                head = Atom(TRIPLE, terms, triple.span)
+                if is_possible(triple) and (tests := _tests(head, body)) is not None:
                     heads.setdefault(tests, []).append(head)
             for tests, found in heads.items():
                 self._book.add(found, (*body.literals, *tests))
 
-    def _node(self, term: Constant | Variable, solution: list[str]) -> Value:
-        if isinstance(term, Variable) and term.name in self._blank:
-            known = (Variable(name, NOWHERE) for name in solution)
-            return Call("skolem", (self._book.label(term.name), *known), term.span)
-        return self._term(term)
-
-    def _term(self, term: Constant | Variable) -> Constant | Variable:
-        if isinstance(term, Constant):
-            return term
-        return Variable(self._book.variable(term.name), term.span)
+    def _node(self, term: Node, solution: list[str] | None = None) -> Value:
+        """A term of a head, with its solution, for which blank nodes are new; or of a body."""
+        match term:
+            case Variable(name) if solution is not None and name in self._blank:
+                known = (Variable(each, NOWHERE) for each in solution)
+                return Call("skolem", (self._book.label(name), *known), term.span)
+            case Variable(name):
+                return Variable(self._book.variable(name), term.span)
+            case Constant():
+                return term
+            case _:
+                parts = term.subject, term.predicate, term.object
+                return triple_term((self._node(each, solution) for each in parts), term.span)
 
     def _atom(self, triple: Triple, *, of_data: bool) -> Atom:
-        terms = tuple(map(self._term, triple.terms))
+        terms = tuple(map(self._node, triple.terms))
         return Atom(TRIPLE, terms, triple.span, asserted=of_data)
 
     def _with(self, body: Body, element: Element) -> list[Body]:
         match element:
+            case Triple() if not is_possible(element):
+                return []
+            case Absence(inner) if not all(map(is_possible, inner)):
+                return [body]
             case Triple():
                 found = self._atom(element, of_data=self._rule.of_data)
                 return [body.having((found,), _names(found))]
@@ -134,11 +145,7 @@ class Bodies:
         local = [name for name in inner if name not in body.bound]
         if len(atoms) == 1 and not conditions and all(uses[name] == 1 for name in local):
             (only,) = atoms
-            arguments = tuple(
-                Wildcard(each.span) if isinstance(each, Variable) and each.name in local else each
-                for each in only.arguments
-            )
-            negated = Atom(TRIPLE, arguments, only.span, asserted=of_data)
+            negated = substituted(only, dict.fromkeys(local, Wildcard(only.span)))
             return Negation(negated, absence.span)
         read = self._book.names(
             each.name for filter_ in conditions for each in variables(filter_.condition)
@@ -166,13 +173,25 @@ def _names(node: Atom) -> list[str]:
 
 
 def _all_names(node: Atom) -> list[str]:
-    return [each.name for each in node.arguments if isinstance(each, Variable)]
+    return [each.name for each in traversal.variables(node)]
+
+
+def is_possible(element: Triple | Filter) -> bool:
+    """Whether a triple may be one, as no triple term has a literal or triple term as subject."""
+    if isinstance(element, Filter):
+        return True
+    terms = [each for each in nodes(element) if isinstance(each, TripleTerm)]
+    return all(
+        isinstance(each.subject, Variable)
+        or (isinstance(each.subject, Constant) and is_resource(each.subject.term))
+        for each in terms
+    )
 
 
 def _tests(head: Atom, body: Body) -> tuple[Literal, ...] | None:
     """What makes a head a triple of RDF, whose predicate is an IRI; None if it never is one."""
     predicate = head.arguments[1]
-    if isinstance(predicate, Call):
+    if not isinstance(predicate, Constant | Variable):
         return None
     if isinstance(predicate, Variable) and not _is_predicate(predicate, body):
         return (Call("is_iri", (predicate,), predicate.span),)

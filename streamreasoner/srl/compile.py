@@ -27,6 +27,7 @@ from streamreasoner.lang.ast import (
     Variable,
 )
 from streamreasoner.lang.ast import Rule as PlainRule
+from streamreasoner.lang.constants import triple_term
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places, placed
@@ -37,7 +38,7 @@ from streamreasoner.sparql.reading.rule_sets import RuleSetReader
 from streamreasoner.sparql.reading.source import Source
 from streamreasoner.sparql.rule_set import Assignment, Triple
 from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError
-from streamreasoner.srl.bodies import Bodies
+from streamreasoner.srl.bodies import Bodies, is_possible
 from streamreasoner.srl.dependencies import dependencies
 from streamreasoner.srl.strata import not_stratified, too_deep
 from streamreasoner.srl.well_formed import ill_formed, variables
@@ -45,7 +46,8 @@ from streamreasoner.srl.well_formed import ill_formed, variables
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamreasoner.lang.ast import Directive
+    from streamreasoner.lang.ast import Directive, Expression
+    from streamreasoner.sparql.algebra import Node
     from streamreasoner.sparql.rule_set import Rule, RuleSet
 
 _SUFFIX = ".srl"
@@ -121,14 +123,21 @@ def _data(rule_set: RuleSet, source: str) -> Iterator[PlainRule]:
     unit = Atom(f"srl_{digest}__unit", (), NOWHERE)
     if rule_set.data:
         yield PlainRule((unit,), (), rule_set.data[0].span)
-    for triple in dict.fromkeys(rule_set.data):
-        terms = tuple(
-            Constant(f"_:srl{digest}.{term.name.rpartition('.')[2]}", term.span)
-            if isinstance(term, Variable)
-            else term
-            for term in triple.terms
-        )
+    for triple in filter(is_possible, dict.fromkeys(rule_set.data)):
+        terms = tuple(_of_document(term, digest) for term in triple.terms)
         yield PlainRule((Atom(TRIPLE, terms, triple.span),), (unit,), triple.span)
+
+
+def _of_document(term: Node, digest: str) -> Expression:
+    """A term of DATA, whose blank nodes are those of the document."""
+    match term:
+        case Variable(name, span):
+            return Constant(f"_:srl{digest}.{name.rpartition('.')[2]}", span)
+        case Constant():
+            return term
+        case _:
+            parts = term.subject, term.predicate, term.object
+            return triple_term((_of_document(each, digest) for each in parts), term.span)
 
 
 def _document(source: str) -> str:

@@ -9,20 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Variable
+from streamreasoner.sparql.algebra import TripleTerm
 from streamreasoner.sparql.rule_set import Absence, Assignment, Triple
+from streamreasoner.srl.unification import unify
+from streamreasoner.srl.well_formed import variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TypeAlias
 
-    from streamreasoner.sparql.algebra import Term
     from streamreasoner.sparql.rule_set import Rule, RuleSet
-
-    _Known: TypeAlias = str | tuple[int, str]
-    """A term or the label of a new node; or a variable, with the side that has it."""
-
-_PATTERN, _TEMPLATE = range(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +40,21 @@ class Dependency:
 
 
 def is_run_once(rule: Rule, blank_nodes: frozenset[str]) -> bool:
-    """Whether a rule assigns a variable, or makes nodes in its head."""
-    return any(isinstance(each, Assignment) for each in rule.body) or makes_nodes(rule, blank_nodes)
+    """Whether a rule assigns a variable, or makes nodes or triple terms in its head."""
+    return (
+        any(isinstance(each, Assignment) for each in rule.body)
+        or makes_nodes(rule, blank_nodes)
+        or any(
+            isinstance(term, TripleTerm) and any(variables(term))
+            for triple in rule.head
+            for term in triple.terms
+        )
+    )
 
 
 def makes_nodes(rule: Rule, blank_nodes: frozenset[str]) -> bool:
     """Whether the head of a rule has blank nodes, new ones for each solution."""
-    return any(
-        isinstance(term, Variable) and term.name in blank_nodes
-        for triple in rule.head
-        for term in triple.terms
-    )
+    return any(each.name in blank_nodes for triple in rule.head for each in variables(triple))
 
 
 def dependencies(rule_set: RuleSet) -> tuple[tuple[Dependency, ...], ...]:
@@ -88,34 +87,3 @@ def _patterns(rule: Rule) -> Iterator[tuple[Triple, bool]]:
                 yield from ((each, True) for each in body if isinstance(each, Triple))
             case _:
                 pass
-
-
-def unify(pattern: Triple, template: Triple, blank_nodes: frozenset[str]) -> bool:
-    """Whether terms for the variables of both, which are not shared, make them one triple.
-
-    Args:
-        pattern: A pattern, in which a blank node is a variable.
-        template: A template, in which it is a new node: no other term that is known.
-        blank_nodes: The names of variables that stand for blank nodes.
-    """
-    known: dict[tuple[int, str], _Known] = {}
-
-    def resolved(side: int, term: Term) -> _Known:
-        value: _Known = (side, term.name) if isinstance(term, Variable) else term.term
-        if isinstance(term, Variable) and side == _TEMPLATE and term.name in blank_nodes:
-            value = term.name
-        while isinstance(value, tuple) and value in known:
-            value = known[value]
-        return value
-
-    for left, right in zip(pattern.terms, template.terms, strict=True):
-        first, second = resolved(_PATTERN, left), resolved(_TEMPLATE, right)
-        if first == second:
-            continue
-        if isinstance(first, tuple):
-            known[first] = second
-        elif isinstance(second, tuple):
-            known[second] = first
-        else:
-            return False
-    return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Constant
+from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.printer import print_expression
 from streamreasoner.sparql.algebra import Apply
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from streamreasoner.lang.ast import Span
-    from streamreasoner.sparql.algebra import Expression
+    from streamreasoner.sparql.algebra import Expression, Node
     from streamreasoner.sparql.rule_set import Rule, RuleSet, Triple
     from streamreasoner.srl.dependencies import Dependency
 
@@ -125,10 +125,16 @@ def path_between(
 
 def shown(triple: Triple, prefixes: Mapping[str, str]) -> str:
     """A triple pattern as the text has it."""
-    return " ".join(
-        print_expression(term, prefixes)
-        if isinstance(term, Constant)
-        # Only blank nodes and the nodes of paths have a dot.
-        else ("[]" if "." in term.name else f"?{term.name}")
-        for term in triple.terms
-    )
+    return " ".join(_shown(term, prefixes) for term in triple.terms)
+
+
+def _shown(term: Node, prefixes: Mapping[str, str]) -> str:
+    match term:
+        case Constant():
+            return print_expression(term, prefixes)
+        case Variable(name):
+            # Only blank nodes and the nodes of paths have a dot.
+            return "[]" if "." in name else f"?{name}"
+        case _:
+            parts = (_shown(part, prefixes) for part in (term.subject, term.predicate, term.object))
+            return f"<<( {' '.join(parts)} )>>"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang.ast import Variable
 from streamreasoner.lang.diagnostic import Diagnostic
-from streamreasoner.sparql.algebra import Apply
+from streamreasoner.sparql.algebra import Apply, TripleTerm, variables_of
 from streamreasoner.sparql.rule_set import Absence, Assignment, Filter, Triple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.sparql.algebra import Expression
+    from streamreasoner.sparql.algebra import Expression, Node
     from streamreasoner.sparql.rule_set import Element, Rule, RuleSet
 
 
@@ -27,11 +27,11 @@ def ill_formed(rule_set: RuleSet) -> Iterator[Diagnostic]:
         yield from _heads(rule, defined, rule_set.blank_nodes)
 
 
-def variables(node: Expression | Triple) -> Iterator[Variable]:
-    """The variables of an expression or a triple, in textual order."""
+def variables(node: Expression | Node | Triple) -> Iterator[Variable]:
+    """The variables of an expression, a term or a triple, in textual order."""
     match node:
-        case Variable():
-            yield node
+        case Variable() | TripleTerm():
+            yield from variables_of(node)
         case Apply(_, arguments):
             for each in arguments:
                 yield from variables(each)

@@ -10,23 +10,21 @@ from urllib.request import url2pathname
 from streamreasoner.lang.ast import Constant, Import, Variable
 from streamreasoner.rdf import terms
 from streamreasoner.rdf.iris import is_absolute
-from streamreasoner.sparql import algebra
-from streamreasoner.sparql.algebra import Inverse, TripleTerm
+from streamreasoner.sparql.algebra import Inverse, Sequence, variables_of
 from streamreasoner.sparql.reading.groups import Condition, GroupReader
 from streamreasoner.sparql.reading.triples import Triples
 from streamreasoner.sparql.rule_set import Absence, Assignment, Filter, Rule, RuleSet, Triple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from streamreasoner.lang.ast import Span
-    from streamreasoner.sparql.algebra import Expression, Node, Path, Term, TriplePattern
+    from streamreasoner.sparql.algebra import Expression, Node, Path, TriplePattern
     from streamreasoner.sparql.reading.term_reader import Place
     from streamreasoner.sparql.rule_set import Element
 
 _NO_PATH = "write a rule for each alternative, and recursion for paths of any length"
 _NO_EXISTS = "write the pattern in the body, or `NOT { … }` as an element of it"
-_NO_TRIPLE_TERM = "write the reified triple as data, or the rule in the rule language"
 _ABSENT = frozenset({"BOUND", "COALESCE", "MD5", "RAND", "SHA1", "SHA256", "SHA384", "SHA512"})
 
 
@@ -90,10 +88,10 @@ class RuleSetReader(GroupReader):
         found = tuple(self._templates(values, "DATA"))
         hidden = set(self._blank.values())
         for triple in found:
-            for term in triple.terms:
-                if isinstance(term, Variable) and term.name not in hidden:
+            for variable in (each for term in triple.terms for each in variables_of(term)):
+                if variable.name not in hidden:
                     hint = "write a rule: `RULE { … } WHERE { … }`"
-                    raise self._refusal("a variable in DATA", term.span, hint)
+                    raise self._refusal("a variable in DATA", variable.span, hint)
         return Data(found)
 
     def head(self, _: Place, values: list[Triples]) -> tuple[Triple, ...]:
@@ -105,7 +103,7 @@ class RuleSetReader(GroupReader):
             for each in self._plain(block, what):
                 assert isinstance(each.predicate, Constant | Variable)  # noqa: S101 - it is plain
                 span = self._span(block.place)
-                yield Triple(_term(each.subject), each.predicate, _term(each.object), span)
+                yield Triple(each.subject, each.predicate, each.object, span)
 
     def body(self, place: Place, values: list[Any]) -> tuple[Element, ...]:
         """The elements of a rule in order."""
@@ -138,14 +136,13 @@ class RuleSetReader(GroupReader):
 
     def _steps(self, pattern: TriplePattern, span: Span) -> Iterator[Triple]:
         """The triple patterns of a path, with a variable between any two steps."""
-        ends = _term(pattern.subject), _term(pattern.object)
-        yield from self._path(ends[0], pattern.predicate, ends[1], span)
+        yield from self._path(pattern.subject, pattern.predicate, pattern.object, span)
 
-    def _path(self, start: Term, path: Path | Variable, end: Term, span: Span) -> Iterator[Triple]:
+    def _path(self, start: Node, path: Path | Variable, end: Node, span: Span) -> Iterator[Triple]:
         match path:
             case Inverse(inner):
                 yield from self._path(end, inner, start, span)
-            case algebra.Sequence(steps):
+            case Sequence(steps):
                 nodes = [start, *(self._new("path", span) for _ in steps[1:]), end]
                 for step, first, second in zip(steps, nodes, nodes[1:], strict=False):
                     yield from self._path(first, step, second, span)
@@ -170,21 +167,9 @@ class RuleSetReader(GroupReader):
         """`{ … }`, which in expressions is the pattern of EXISTS."""
         raise self._refusal("a condition of a rule has no EXISTS", place, _NO_EXISTS)
 
-    def triple_term(self, place: Place, values: Sequence[Any]) -> NoReturn:  # noqa: ARG002 - as others
-        """`<<( … )>>`, which rule sets do not have yet."""
-        raise self._refusal("triple terms in rule sets are not supported", place, _NO_TRIPLE_TERM)
-
-    reified = reifier = annotation = triple_value = triple_term
-
     def function_call(self, place: Place, values: list[Any]) -> Expression:
         """`name(a, b)`."""
         token = values[0]
         if token.upper() in _ABSENT:
             raise self._refusal(f"SPARQL-RL does not have the function `{token}`", place)
         return super().function_call(place, values)
-
-
-def _term(node: Node) -> Term:
-    """A node of a rule set, whose triple terms are refused where they are read."""
-    assert not isinstance(node, TripleTerm)  # noqa: S101 - see above
-    return node

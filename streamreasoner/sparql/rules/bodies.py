@@ -18,10 +18,11 @@ from streamreasoner.lang.ast import (
     Comparison,
     Constant,
     Negation,
+    TripleTerm,
     UnaryMinus,
     Variable,
 )
-from streamreasoner.lang.traversal import variables
+from streamreasoner.lang.traversal import changed, variables
 from streamreasoner.rdf.vocabulary import UNBOUND
 
 if TYPE_CHECKING:
@@ -92,11 +93,12 @@ NOTHING_GIVEN = Body()
 def bound_by_atoms(literals: Iterable[Literal]) -> set[str]:
     """The variables that are arguments of positive atoms."""
     return {
-        argument.name
+        variable.name
         for literal in literals
         if isinstance(literal, Atom)
         for argument in literal.arguments
-        if isinstance(argument, Variable)
+        if isinstance(argument, Variable | TripleTerm)
+        for variable in variables(argument)
     }
 
 
@@ -113,8 +115,8 @@ def substituted(node: _Node, terms: Mapping[str, Expression]) -> _Node:
             return replace(node, left=put(left), right=put(right))
         case UnaryMinus(operand):
             return replace(node, operand=put(operand))
-        case Call(_, arguments) | Atom(_, arguments):
-            return replace(node, arguments=tuple(map(put, arguments)))
+        case Call() | Atom() | TripleTerm():
+            return changed(node, put)
         case Negation(atom):
             return replace(node, atom=substituted(atom, terms))
         case _:
