@@ -17,6 +17,7 @@ from laws import test_rules_change as rules
 from laws import test_schema_decides_negation as schema
 from laws import test_sources_edit_sets as sets
 from laws import test_sources_replace_by_key as keys
+from laws import test_triple_patterns as patterns
 
 LAWS = (
     incremental.test_trace_equals_from_scratch_after_every_epoch,
@@ -41,6 +42,7 @@ LAWS = (
     rules.test_trace_is_that_of_the_current_rules,
     schema.test_the_state_is_the_perfect_model_of_the_instances,
     goals.test_the_answer_of_a_goal_is_what_matches_it,
+    patterns.test_patterns_match_as_the_oracle_says,
 )
 
 # Examples that exceed it are rejected after running, each iteration slower than the one before.

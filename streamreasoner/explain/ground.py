@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from streamreasoner.explain.proof import Absent, Satisfied
 from streamreasoner.facts import Fact
 from streamreasoner.lang import ast, traversal
-from streamreasoner.lang.binding import is_bound
+from streamreasoner.lang.binding import is_known
 from streamreasoner.lang.constants import triple_term
 from streamreasoner.plan.expressions import application
 from streamreasoner.rdf.term_kind import is_triple_term
@@ -64,7 +64,7 @@ def ground(node: ast.Node, bindings: Bindings) -> ast.Node:
 
 def computed(expression: ast.Expression, bindings: Bindings) -> Iterator[ast.Comparison]:
     """`3 + 4 = 7` for a bound expression that has a value; nothing for a plain term."""
-    if _is_value(expression, bindings):
+    if is_known(expression, bindings):
         grounded, term = ground(expression, bindings), value(expression, bindings)
         if term is not None and not isinstance(grounded, ast.Constant):
             result = ast.Constant(term, ast.NOWHERE)
@@ -113,13 +113,6 @@ def _fits(argument: ast.Expression, term: str) -> bool:
             return True
 
 
-def _is_value(expression: ast.Expression, bindings: Bindings) -> bool:
-    """Whether an expression is bound, and no part of it a wildcard."""
-    return is_bound(expression, bindings) and not any(
-        isinstance(each, ast.Wildcard) for each in traversal.walk(expression)
-    )
-
-
 def _valued(literal: ast.Node, bindings: Bindings) -> ast.Node:
     """A literal with bound expressions replaced by their values, if they have one."""
 
@@ -127,7 +120,7 @@ def _valued(literal: ast.Node, bindings: Bindings) -> ast.Node:
         if isinstance(argument, ast.TripleTerm):
             # Of a pattern, a part may be open.
             return triple_term(map(change, argument.parts), argument.span)
-        if not _is_value(argument, bindings):
+        if not is_known(argument, bindings):
             return argument
         term = value(argument, bindings)
         return argument if term is None else ast.Constant(term, ast.NOWHERE)

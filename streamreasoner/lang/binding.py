@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Atom, Comparison, TripleTerm, Variable
-from streamreasoner.lang.traversal import variables
+from streamreasoner.lang.ast import Atom, Comparison, TripleTerm, Variable, Wildcard
+from streamreasoner.lang.traversal import variables, walk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -76,6 +76,13 @@ def pattern_variables(argument: Expression) -> Iterator[str]:
 def is_bound(node: Expression | Literal, bound: Collection[str]) -> bool:
     """Whether all variables of a node are bound."""
     return all(variable.name in bound for variable in variables(node))
+
+
+def is_known(expression: Expression, bound: Collection[str]) -> bool:
+    """Whether all variables of an expression are bound, and no part of it is a wildcard."""
+    return is_bound(expression, bound) and not any(
+        isinstance(each, Wildcard) for each in walk(expression)
+    )
 
 
 def definitions(literal: Literal, bound: Collection[str]) -> Iterator[tuple[str, Expression]]:

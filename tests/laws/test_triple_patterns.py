@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 from driver import Driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws.test_goals import goal_of, terms_of
 from oracle import closure, evaluate, total
 from thorough import THOROUGH
 
+from streamreasoner.api.asking.goals import GoalEvaluation, asserted_facts
+from streamreasoner.backends.store import columnar
+from streamreasoner.explain import Fact, Limits, explain
+from streamreasoner.facts import matching
 from streamreasoner.program import check_text
 
 EX = "http://example.org/"
-DECLARED = f"@prefix ex: <{EX}> .\n@input r/2, p/2 ."
+DECLARED = f"@prefix ex: <{EX}> .\n@input r/2, p/2, e/2 ."
 RULES = (
     "p(?x, ?y) :- r(_, <<( ?x ex:p ?y )>>) .",
     "p(?x, ?y) :- r(?b, <<( ?x ?v ?y )>>), r(?b, ?v) .",
@@ -30,7 +37,7 @@ RULES = (
     "n(?x) :- p(?x, _), not r(subject(?x), <<( ?x ?x _ )>>) .",
     "c(?x, count(?y)) :- r(_, <<( ?x _ ?y )>>) .",
     "c(?x, ?n) :- p(?x, _), ?n = count(?y) { r(?b, <<( ?x ?v ?y )>>), p(?v, ?b) } .",
-    "c(?x, min(?y)) :- r(?b, <<( ?x ex:p ?y )>>), r(?x, ?b) .",
+    "l(?x, min(?y)) :- r(?b, <<( ?x ex:p ?y )>>), r(?x, ?b) .",
     "e(?x, ?t) :- p(?x, ?y), ?t = <<( ?x ex:p ?y )>> .",
     "e(?x, ?y) :- r(?x, ?t), ?y = subject(?t), r(_, <<( ?y ex:p _ )>>) .",
     "e(?y, ?x) :- asserted r(?x, <<( ?x ex:p ?y )>>), p(?x, _) .",
@@ -55,25 +62,77 @@ def epochs(draw):
     return [[(*fact, times) for fact, times in updates] for updates in chosen]
 
 
-@settings(max_examples=1000 if THOROUGH else 60)
+def checked(rules):
+    """The program of some rules."""
+    return check_text("\n".join((DECLARED, *rules)))
+
+
+def applied(program, updates):
+    """A driver of a program that has applied the sum of updates in one epoch."""
+    driver = Driver(program)
+    driver.apply([(*fact, times) for fact, times in total(updates).items()])
+    return driver
+
+
+@settings(max_examples=1000 if THOROUGH else 40)
 @given(PROGRAMS, epochs())
 def test_patterns_match_as_the_oracle_says(rules, updates):
     """Incrementally and from scratch; what was asserted leaves nothing when it is retracted."""
-    program = check_text("\n".join((DECLARED, *rules)))
+    program = checked(rules)
     driver, accepted = Driver(program), []
     for epoch in updates:
         driver.apply(epoch)
         accepted.append(epoch)
-        whole = total(accepted)
 
-        assert driver.closure() == closure(evaluate(program, whole))
-
-        anew = Driver(program)
-        anew.apply([(*fact, times) for fact, times in whole.items()])
-
-        assert driver.trace(driver.predicates) == anew.trace(driver.predicates)
+        assert driver.closure() == closure(evaluate(program, total(accepted)))
+        assert driver.trace(driver.predicates) == applied(program, accepted).trace(
+            driver.predicates
+        )
     driver.apply([(*fact, -times) for fact, times in total(accepted).items()])
-    empty = Driver(program)
-    empty.apply([])
 
-    assert driver.trace(driver.predicates) == empty.trace(driver.predicates)
+    assert driver.trace(driver.predicates) == applied(program, []).trace(driver.predicates)
+
+
+@settings(max_examples=200 if THOROUGH else 20)
+@given(PROGRAMS, PROGRAMS, epochs())
+def test_rules_with_patterns_change_in_place(rules, others, updates):
+    """After a change of rules the state is that of the new ones from scratch."""
+    driver = Driver(checked(rules))
+    for epoch in updates:
+        driver.apply(epoch)
+    program = checked(others)
+    driver.change(program)
+    anew = applied(program, updates)
+
+    assert driver.trace(anew.predicates) == anew.trace(anew.predicates)
+
+
+@settings(max_examples=200 if THOROUGH else 20)
+@given(PROGRAMS, epochs(), st.integers(0, 2**12), st.integers(0, 255))
+def test_goals_of_rules_with_patterns(rules, updates, number, mask):
+    """The answer of a goal is what matches it of all consequences."""
+    driver = applied(checked(rules), [[(*row[:2], 1) for row in epoch] for epoch in updates])
+    goal = goal_of(driver, number, mask)
+    present = driver.session.engine.facts(goal.predicate)
+    expected = present[matching(goal, present, driver.session.dictionary)]
+    facts, dictionary = asserted_facts(driver.session), driver.session.dictionary
+    asked = GoalEvaluation(driver.session.program, goal, facts, dictionary, new_store=columnar)
+
+    assert terms_of(asked.session, asked.answer()) == terms_of(driver.session, expected)
+
+
+@settings(max_examples=200 if THOROUGH else 20)
+@given(PROGRAMS, epochs(), st.lists(FACTS, max_size=3))
+def test_facts_of_rules_with_patterns_are_explained(rules, updates, facts):
+    """A present fact has a proof whose facts are present; an absent one has reasons."""
+    driver = applied(checked(rules), updates)
+    session, present = driver.session, driver.closure()
+    for fact in (*sorted(present), *facts, *((name, terms) for _, terms in facts for name in "e")):
+        found = explain(session.program, session.engine, session.dictionary, Fact(*fact), Limits())
+
+        assert found.present == (fact in present)
+        assert not re.search("(parts|match)#", found.text())
+        if found.present:
+            steps = {(step.fact.predicate, step.fact.arguments) for step in found.content.steps}
+
+            assert steps <= {*present, *driver.closure(session.program.helpers)}

@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from streamreasoner.lang import ast, traversal
-from streamreasoner.lang.binding import bindings, is_bound
+from streamreasoner.lang import ast
+from streamreasoner.lang.binding import bindings, is_bound, is_known
 from streamreasoner.lang.normal_form import operand
 from streamreasoner.plan import algebra
 from streamreasoner.plan.expressions import Extension
@@ -158,15 +158,11 @@ class _Chain:
         test = condition(literal, self._rows.operand)
         self._rows.tree = algebra.Select(self._rows.tree, test)
 
-    def _is_known(self, pattern: ast.TripleTerm) -> bool:
-        """Whether all that a pattern matches is one term."""
-        is_open = any(isinstance(each, ast.Wildcard) for each in traversal.walk(pattern))
-        return not is_open and is_bound(pattern, self._bound)
-
     def _take_apart(self, column: str, term: ast.TripleTerm) -> None:
         """Bind the variables of a triple term in a column, and compare what is bound."""
         rows, whole = self._rows, ast.Variable(column, term.span)
-        self._select(ast.Call("is_triple", (whole,), term.span))
+        if all(isinstance(part, ast.Wildcard) for part in term.parts):
+            self._select(ast.Call("is_triple", (whole,), term.span))
         for name, part in zip(TRIPLE_PARTS, term.parts, strict=True):
             value = ast.Call(name, (whole,), part.span)
             match part:
@@ -198,7 +194,7 @@ class _Chain:
                     operands[-1] = self._rows.operand(argument)
                 case ast.Wildcard():
                     pass
-                case ast.TripleTerm() if not self._is_known(argument):
+                case ast.TripleTerm() if not is_known(argument, self._bound):
                     opened.append((place.column, argument))
                 case _ if is_bound(argument, self._bound):
                     self._rows.define(place)

@@ -174,7 +174,8 @@ def _taken_apart(
     term: ast.Variable, pattern: ast.TripleTerm, bound: set[str], names: Iterator[str]
 ) -> Iterator[ast.Literal]:
     """Literals that compare a term with a pattern, and bind the variables in it."""
-    yield ast.Call("is_triple", (term,), term.span)
+    if all(isinstance(part, ast.Wildcard) for part in pattern.parts):
+        yield ast.Call("is_triple", (term,), term.span)
     for name, part in zip(TRIPLE_PARTS, pattern.parts, strict=True):
         value = ast.Call(name, (term,), part.span)
         match part:

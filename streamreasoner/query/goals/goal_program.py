@@ -33,7 +33,8 @@ from streamreasoner.lang.ast import (
     Variable,
     Wildcard,
 )
-from streamreasoner.lang.binding import bound_by, bound_by_atoms, is_bound
+from streamreasoner.lang.binding import bound_by, bound_by_atoms, is_bound, is_known
+from streamreasoner.lang.constants import triple_term
 from streamreasoner.lang.normal_form import aggregates
 from streamreasoner.lang.traversal import walk
 from streamreasoner.plan.operands import Pattern, Value
@@ -218,7 +219,7 @@ class _Transformation:
 
     def _demanded(self, rule: Rule, guard: Atom) -> Iterator[Atom]:
         """Make the rules that derive the demands of a rule; yields their patterns."""
-        demanded = {each.name for each in guard.arguments if isinstance(each, Variable)}
+        demanded = {*bound_by(guard)}
         joined: set[str] = set()
         before: list[Literal] = [guard]
         tests = [each for each in rule.body if isinstance(each, Comparison | Call)]
@@ -263,7 +264,7 @@ def _pattern(atom: Atom, bound: frozenset[str] | set[str]) -> Atom:
             each
             if isinstance(each, Constant)
             else _KNOWN
-            if isinstance(each, Variable) and each.name in bound
+            if isinstance(each, Variable | TripleTerm) and is_known(each, bound)
             else _ANY
             for each in atom.arguments
         ),
@@ -292,10 +293,16 @@ def _looked_up(rule: Rule, positions: Sequence[int]) -> tuple[Expression, ...]:
     A demand that bound the variable of an assignment would make it a comparison, by value.
     """
     bound = bound_by_atoms(rule)
-    return tuple(
-        each
-        if isinstance(each := rule.head.arguments[at], Constant)
-        or (isinstance(each, Variable) and each.name in bound)
-        else _ANY
-        for at in positions
-    )
+
+    def given(argument: Expression) -> Expression:
+        match argument:
+            case Constant():
+                return argument
+            case Variable(name) if name in bound:
+                return argument
+            case TripleTerm():
+                return triple_term(map(given, argument.parts), argument.span)
+            case _:
+                return _ANY
+
+    return tuple(given(rule.head.arguments[at]) for at in positions)
