@@ -26,12 +26,15 @@ from streamreasoner.values.valuation import ValueKind
 from streamreasoner.values.valuation import value as literal_value
 
 PythonTerm: TypeAlias = (
-    "rdflib.URIRef | rdflib.BNode | rdflib.Literal | int | float | Decimal | str | bool"
+    "rdflib.URIRef | rdflib.BNode | rdflib.Literal | Term | int | float | Decimal | str | bool"
 )
-"""A term in results: an rdflib node, or a Python value for a common literal."""
+"""A term in results: an rdflib node, or a Python value for a common literal.
 
-GivenTerm: TypeAlias = "PythonTerm | Term | date | np.generic"
-"""A term that is given: also of this package, a datetime, a date or a scalar of numpy."""
+A triple term, and a literal with a base direction, is a `Term`: rdflib has neither.
+"""
+
+GivenTerm: TypeAlias = "PythonTerm | date | np.generic"
+"""A term that is given: also a datetime, a date or a scalar of numpy."""
 
 if TYPE_CHECKING:
     from datetime import date
@@ -96,7 +99,8 @@ def from_ntriples(text: str) -> PythonTerm:
 
     Plain literals, integers, decimals, doubles and booleans become Python values if the value maps
     back to the same term; literals with another lexical form (`"01"^^xsd:integer`), another
-    datatype or a language become an rdflib.Literal with an unchanged lexical form.
+    datatype or a language become an rdflib.Literal with an unchanged lexical form. What rdflib does
+    not have, triple terms and literals with a base direction, becomes a `Term`.
 
     Raises:
         TermError: `text` is not a term.
@@ -109,12 +113,27 @@ def from_ntriples(text: str) -> PythonTerm:
     value = _python_value(term) if term.kind is TermKind.LITERAL else None
     if value is not None and to_ntriples(value) == str(term):
         return value
-    return _node(term)
+    return _node(term) if _in_rdflib(term) else term
 
 
 def to_node(text: str) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
-    """The rdflib node of a canonical term, with an unchanged lexical form."""
-    return _node(parse(text))
+    """The rdflib node of a canonical term, with an unchanged lexical form.
+
+    Raises:
+        TermError: rdflib has no such term.
+    """
+    term = parse(text)
+    if not _in_rdflib(term):
+        what = "triple terms" if term.direction is None else "literals with a base direction"
+        raise TermError(
+            f"rdflib does not have {what}, such as {str(term)[:100]}. Ask with `facts`, `select` "
+            "or `construct` of the reasoner, which return them as `Term`."
+        )
+    return _node(term)
+
+
+def _in_rdflib(term: Term) -> bool:
+    return term.kind is not TermKind.TRIPLE_TERM and term.direction is None
 
 
 def _node(term: Term) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
@@ -122,11 +141,6 @@ def _node(term: Term) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
         return rdflib.URIRef(term.value)
     if term.kind is TermKind.BLANK_NODE:
         return rdflib.BNode(term.value)
-    if term.kind is TermKind.TRIPLE_TERM or term.direction is not None:
-        what = "triple term" if term.direction is None else "literal with a base direction"
-        raise TermError(
-            f"rdflib has no {what}, such as {str(term)[:100]}; take terms as text or as `Term`."
-        )
     if term.language is not None:
         return rdflib.Literal(term.value, lang=term.language)
     return rdflib.Literal(term.value) if term.datatype == XSD_STRING else _to_rdflib(term)

@@ -19,9 +19,10 @@ from streamreasoner.errors import DataError, TermError
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.lang.ast import QUAD, TRIPLE
 from streamreasoner.program.unknown import unknown_text
+from streamreasoner.rdf.term_kind import is_iri, is_resource
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from streamreasoner.api.nodes import GivenTerm, PythonTerm
     from streamreasoner.engine.session import Session
@@ -30,9 +31,13 @@ if TYPE_CHECKING:
 
 _INT64 = 1 << 63
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_KINDS = {"<": "an IRI", "_": "a blank node", '"': "a literal"}
-_POSITIONS = ("subject", "predicate", "object", "graph")
-_ALLOWED = ("<_", "<", '<_"', "<_")
+_RESOURCE = (is_resource, "an IRI or a blank node")
+_POSITIONS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
+    ("subject", *_RESOURCE),
+    ("predicate", is_iri, "an IRI"),
+    ("object", bool, "a term"),
+    ("graph", *_RESOURCE),
+)
 
 
 Time: TypeAlias = "int | datetime"
@@ -109,12 +114,12 @@ def checked(
         terms = [to_ntriples(term) for term in update.args]
     except TermError as error:
         raise DataError(f"{where}{error}") from None
-    for name, term, allowed in zip(_POSITIONS, terms, _ALLOWED, strict=False):
-        if update.predicate in {TRIPLE, QUAD} and term[0] not in allowed:
-            kinds = " or ".join(_KINDS[start] for start in allowed)
-            raise DataError(
-                f"{where}The {name} of a {update.predicate} must be {kinds}, not {term}."
-            )
+    if update.predicate in {TRIPLE, QUAD}:
+        for term, (name, is_allowed, kinds) in zip(terms, _POSITIONS, strict=False):
+            if not is_allowed(term):
+                raise DataError(
+                    f"{where}The {name} of a {update.predicate} must be {kinds}, not {term}."
+                )
     ts = None if update.ts is None else milliseconds(update.ts, where)
     return update.predicate, terms, _multiplicity(update.multiplicity, where), ts
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streamreasoner.config.key_kinds import KeyKind, inline_table, show
 from streamreasoner.errors import TermError
-from streamreasoner.rdf.term_kind import begins_term, is_blank_node, is_literal
+from streamreasoner.rdf.term_kind import begins_term, is_blank_node, is_literal, is_triple_term
 from streamreasoner.rdf.terms import canonical, to_ntriples
 
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ def _written(text: str) -> Constant | Template:
     texts = _HOLE.split(text)[::3]
     if any(map(_BRACE.search, texts)):
         raise ValueError("a brace that does not belong to a {column} is written \\u007B or \\u007D")
+    if holes and is_triple_term(text):
+        raise ValueError("a triple term is the same in all rows; its facts can be made by rules")
     if holes and is_blank_node(text):
         raise ValueError("a blank node is the same in all rows; write an IRI")
     if is_literal(text) and _BRACE.search(text[text.rfind('"') :]):

@@ -172,6 +172,11 @@ def parse(text: str) -> Term:
     raise _error(text, reason, 0)
 
 
+def of_oxigraph(term: object) -> str:
+    """A term of pyoxigraph as N-Triples writes it, which is not canonical yet."""
+    return f"<<( {term} )>>" if isinstance(term, pyoxigraph.Triple) else str(term)
+
+
 def iri_text(text: str) -> str:
     r"""The characters of an IRI, absolute or not, that is written with `\uXXXX` and `\UXXXXXXXX`.
 

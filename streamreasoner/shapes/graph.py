@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,8 @@ import pyoxigraph
 
 from streamreasoner.errors import TermError
 from streamreasoner.rdf import nesting
-from streamreasoner.rdf.terms import canonical
+from streamreasoner.rdf.terms import canonical, of_oxigraph
+from streamreasoner.rdf.triple_terms import renamed
 from streamreasoner.rdf.vocabulary import RDF, RDFS_SUB_CLASS_OF
 
 if TYPE_CHECKING:
@@ -90,6 +92,10 @@ class Graph:
                 yield predicate[len(start) : -1]
 
 
+def _named(label: str, node: str) -> str:
+    return f"_:{label}{node[2:]}"
+
+
 def read_graph(texts: Mapping[str, str]) -> Graph:
     """Read files in Turtle as one graph.
 
@@ -103,7 +109,7 @@ def read_graph(texts: Mapping[str, str]) -> Graph:
     prefixes: dict[str, dict[str, str]] = {}
     for number, (source, text) in enumerate(texts.items()):
         # A label of a blank node is that of its file.
-        label = f"_:f{number}." if number else "_:"
+        name = partial(_named, f"f{number}." if number else "")
         encoded = text.encode()
         if nesting.Nesting(nesting.TRIPLE_TERMS).is_too_deep(encoded):
             raise TurtleError(source, nesting.TOO_DEEP)
@@ -113,9 +119,7 @@ def read_graph(texts: Mapping[str, str]) -> Graph:
             )
             for quad in parser:
                 subject, predicate, value = (
-                    canonical(str(term)).replace("_:", label, 1)
-                    if isinstance(term, pyoxigraph.BlankNode)
-                    else canonical(str(term))
+                    renamed(canonical(of_oxigraph(term)), name)
                     for term in (quad.subject, quad.predicate, quad.object)
                 )
                 triples.setdefault(subject, {}).setdefault(predicate, {})[value] = None

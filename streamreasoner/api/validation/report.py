@@ -6,7 +6,8 @@ Invariant: the graph, the text and the results say the same.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, assert_never
 
 import rdflib
@@ -52,15 +53,24 @@ class ValidationReport:
 
     Attributes:
         conforms: Whether there are no results.
-        graph: The report, a `sh:ValidationReport` with its results.
-        text: The same for people.
+        text: The report for people.
         results: The results as Python objects; terms are texts in N-Triples syntax.
     """
 
     conforms: bool
-    graph: rdflib.Graph
     text: str
     results: tuple[ValidationResult, ...]
+    _graph: Callable[[], rdflib.Graph] = field(repr=False, compare=False)
+
+    @property
+    def graph(self) -> rdflib.Graph:
+        """The report for machines, a `sh:ValidationReport` with its results.
+
+        Raises:
+            TermError: A value is a triple term, or has a base direction, which rdflib does not
+                have.
+        """
+        return self._graph()
 
     def __iter__(self) -> Iterator[Any]:
         """The first three."""
@@ -120,8 +130,9 @@ def validation_report(
         return decode_rows(in_order(facts(predicate), dictionary), dictionary, str)
 
     results = tuple(validation_results(compiled, program.constraints, rows))
-    graph = _Graph(compiled, results, program).graph
-    return ValidationReport(not results, graph, _text(results), results)
+    # Built when it is asked for: rdflib does not have all terms that results have.
+    graph = cache(lambda: _Graph(compiled, results, program).graph)
+    return ValidationReport(not results, _text(results), results, graph)
 
 
 class _Graph:

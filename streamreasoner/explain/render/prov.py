@@ -18,8 +18,9 @@ from streamreasoner.errors import DataError, TermError
 from streamreasoner.explain.proof import Absent, Aggregation, Derivation, Proved
 from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.lang.printer import print_rule
-from streamreasoner.rdf.term_kind import is_iri, is_literal, is_triple_term
+from streamreasoner.rdf.term_kind import is_iri, is_resource
 from streamreasoner.rdf.terms import canonical, to_ntriples
+from streamreasoner.rdf.triple_terms import triple_term
 from streamreasoner.rdf.version import VERSION
 from streamreasoner.rdf.vocabulary import RDF, RDFS
 
@@ -98,7 +99,8 @@ def _of_step(
 
 def _of_fact(fact: Fact) -> Iterator[tuple[str, str]]:
     if fact.predicate == TRIPLE and _is_rdf(*fact.arguments):
-        yield "rdf:reifies", f"<<( {' '.join(fact.arguments)} )>>"
+        subject, predicate, value = fact.arguments
+        yield "rdf:reifies", triple_term(subject, predicate, value)
     else:
         yield "sr:predicate", to_ntriples(fact.predicate)
         yield "sr:arguments", f"( {''.join(f'{each} ' for each in fact.arguments)})"
@@ -131,7 +133,7 @@ def _of_rule(rule: Rule, printer: ExplanationPrinter) -> Iterator[tuple[str, str
 
 
 def _is_rdf(subject: str, predicate: str, _object: str) -> bool:
-    return not (is_literal(subject) or is_triple_term(subject)) and is_iri(predicate)
+    return is_resource(subject) and is_iri(predicate)
 
 
 def _fact_iri(fact: Fact) -> str:

@@ -9,6 +9,7 @@ patch.
 from __future__ import annotations
 
 import re
+from collections import deque
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,8 +28,9 @@ from streamreasoner.io.formats.reading.patch_tokens import Kind, Token, Tokens
 from streamreasoner.io.formats.reading.scan import by_graph
 from streamreasoner.io.formats.writing.writer import Writer, spaced, statements
 from streamreasoner.rdf.kernels import line_scanner
-from streamreasoner.rdf.term_kind import is_iri, is_literal
+from streamreasoner.rdf.term_kind import is_iri, is_literal, is_resource
 from streamreasoner.rdf.terms import canonical
+from streamreasoner.rdf.triple_terms import triple_term
 from streamreasoner.rdf.vocabulary import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ _SIGNS = {"A": 1, "D": -1}
 _MOST_TOKENS = 100
 """Of a row, so that one that never ends does not fill the memory."""
 _ROLES = ("subject", "predicate", "object", "graph")
+_COMPONENTS = 3
 _NUMBERS = {Kind.INTEGER: XSD_INTEGER, Kind.DECIMAL: XSD_DECIMAL, Kind.DOUBLE: XSD_DOUBLE}
 _CACHED_NODES = 1 << 16
 _BEFORE = -1
@@ -256,7 +259,7 @@ class RdfPatch:
             raise DataError(f"At character {terms[len(_ROLES)][1].column} a fifth term begins.")
         for (text, token), role in zip(terms, _ROLES, strict=False):
             is_predicate = role == "predicate"
-            if role != "object" and (not is_iri(text) if is_predicate else is_literal(text)):
+            if role != "object" and not (is_iri if is_predicate else is_resource)(text):
                 allowed = "an <IRI>" if is_predicate else "an <IRI> or a blank node"
                 raise DataError(
                     f"At character {token.column} the {role} is {text[:100]}, not {allowed}."
@@ -266,29 +269,37 @@ class RdfPatch:
     def _terms(self, tokens: list[Token]) -> list[tuple[str, Token]]:
         """Canonical terms, each with its first token."""
         terms: list[tuple[str, Token]] = []
-        rest = iter(tokens)
-        waiting = next(rest, None)
-        while waiting is not None:
-            first, waiting = waiting, next(rest, None)
-            text = self._text(first)
-            if first.kind is Kind.STRING and waiting is not None:
-                if waiting.kind is Kind.LANGUAGE:
-                    text, waiting = text + waiting.text, next(rest, None)
-                elif waiting.kind is Kind.MARKER:
-                    datatype = next(rest, None)
-                    _check(
-                        datatype is not None and datatype.kind in {Kind.IRI, Kind.NAME},
-                        '"literal"^^<datatype>',
-                        first,
-                    )
-                    assert datatype is not None  # noqa: S101 - checked
-                    text, waiting = f"{text}^^{self._text(datatype)}", next(rest, None)
+        rest = deque(tokens)
+        while rest:
+            first = rest[0]
+            text = self._next(rest)
             try:
                 # Literals may be long and rarely repeat.
                 terms.append((canonical(text) if is_literal(text) else _node(text), first))
             except TermError as error:
                 raise DataError(f"At character {first.column}: {error}") from None
         return terms
+
+    def _next(self, rest: deque[Token]) -> str:
+        """The next term in N-Triples syntax; takes its tokens."""
+        first = rest.popleft()
+        following = rest[0].kind if rest else None
+        if first.kind is Kind.STRING and following is Kind.LANGUAGE:
+            return first.text + rest.popleft().text
+        if first.kind is Kind.STRING and following is Kind.MARKER:
+            rest.popleft()
+            kind = rest[0].kind if rest else None
+            _check(kind in {Kind.IRI, Kind.NAME}, '"literal"^^<datatype>', first)
+            return f"{first.text}^^{self._text(rest.popleft())}"
+        if first.kind is not Kind.OPENING:
+            return self._text(first)
+        # No term is longer than a row, whose tokens are few.
+        parts = []
+        while rest and rest[0].kind is not Kind.CLOSING:
+            parts.append(self._next(rest))
+        _check(bool(rest) and len(parts) == _COMPONENTS, "subject predicate object )>>", first)
+        rest.popleft()
+        return triple_term(*parts)
 
     def _text(self, token: Token) -> str:
         """The beginning of a term in N-Triples syntax."""

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import Variable
-from streamreasoner.rdf.term_kind import is_blank_node, is_iri, is_literal
+from streamreasoner.rdf.term_kind import is_blank_node, is_iri, is_literal, is_resource
 from streamreasoner.rdf.terms import parse
 from streamreasoner.rdf.vocabulary import RDF_TYPE
 from streamreasoner.shapes.graph import SH, iri
@@ -167,8 +167,9 @@ class Inferences:
                 )
             parts.append(self._expressions.read(values[0]))
         subject, predicate, value = parts
-        if isinstance(subject, Term) and is_literal(subject.term):
-            raise ExpressionError("sh:subject of a rule is a literal", "name a node")
+        if isinstance(subject, Term) and not is_resource(subject.term):
+            what = "literal" if is_literal(subject.term) else "triple term"
+            raise ExpressionError(f"sh:subject of a rule is a {what}", "name a node")
         if isinstance(predicate, Term) and not is_iri(predicate.term):
             raise ExpressionError("sh:predicate of a rule is not an IRI", "name a property")
         return Triple(subject, predicate, value)

@@ -32,13 +32,14 @@ INSTANCE = "shacl_instance"
 """The predicate of the instances of the classes that shapes name."""
 
 _MOST = 32
+_NOT = "not "
 _KINDS = {
-    "IRI": ("is_iri", True),
-    "BlankNode": ("is_blank", True),
-    "Literal": ("is_literal", True),
-    "BlankNodeOrIRI": ("is_literal", False),
-    "BlankNodeOrLiteral": ("is_iri", False),
-    "IRIOrLiteral": ("is_blank", False),
+    "IRI": ("is_iri",),
+    "BlankNode": ("is_blank",),
+    "Literal": ("is_literal",),
+    "BlankNodeOrIRI": ("not is_literal", "not is_triple"),
+    "BlankNodeOrLiteral": ("not is_iri", "not is_triple"),
+    "IRIOrLiteral": ("not is_blank", "not is_triple"),
 }
 
 
@@ -80,9 +81,7 @@ class Conformance:
                 self.classes[value] = None
                 return [(Atom(INSTANCE, (term, Constant(value, NOWHERE)), NOWHERE),)]
             case "nodeKind":
-                name, holds = _KINDS[component.values[0]]
-                test = Call(name, (term,), NOWHERE)
-                return [(test if holds else Negation(test, NOWHERE),)]
+                return [tuple(_test(name, term) for name in _KINDS[component.values[0]])]
             case "node" | "and":
                 return combined([self.ways(each, term) for each in component.values])
             case "or":
@@ -122,6 +121,11 @@ class Conformance:
 
     def _fresh(self) -> Variable:
         return Variable(self._book.fresh("value"), NOWHERE)
+
+
+def _test(name: str, term: Variable | Constant) -> Call | Negation:
+    test = Call(name.removeprefix(_NOT), (term,), NOWHERE)
+    return Negation(test, NOWHERE) if name.startswith(_NOT) else test
 
 
 def combined(parts: Iterable[Ways | None]) -> Ways | None:

@@ -10,7 +10,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import NOWHERE, TRIPLE, Atom, Call, Constant, Negation, Rule, Variable
-from streamreasoner.rdf.term_kind import is_iri, is_literal
+from streamreasoner.rdf.term_kind import is_iri, is_resource
 from streamreasoner.shapes.inference import (
     Conforming,
     Intersection,
@@ -219,10 +219,11 @@ def _both(
 def _tests(subject: Node, predicate: Node, body: tuple[Literal, ...]) -> Iterator[Literal | None]:
     """Tests of what may not be a subject or predicate; None if it is none."""
     if isinstance(subject, Constant):
-        if is_literal(subject.term):
+        if not is_resource(subject.term):
             yield None
     elif not _stands(body, subject, 0):
-        yield Negation(Call("is_literal", (subject,), NOWHERE), NOWHERE)
+        for kind in ("is_literal", "is_triple"):
+            yield Negation(Call(kind, (subject,), NOWHERE), NOWHERE)
     if isinstance(predicate, Constant):
         if not is_iri(predicate.term):
             yield None

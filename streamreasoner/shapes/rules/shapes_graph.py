@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import NOWHERE, QUAD, Atom, Constant, Negation, Rule
-from streamreasoner.rdf.term_kind import is_blank_node
+from streamreasoner.rdf.triple_terms import renamed
 from streamreasoner.shapes.graph import SHAPES_GRAPH
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _PREDICATE = "shacl_shapes"
 
 def known(term: str) -> Constant:
     """A term of the shapes as a constant; their blank nodes are not those of the data."""
-    name = f"<urn:streamreasoner:shapes:{term[2:]}>" if is_blank_node(term) else term
+    name = renamed(term, lambda node: f"<urn:streamreasoner:shapes:{node[2:]}>")
     return Constant(name, NOWHERE)
 
 

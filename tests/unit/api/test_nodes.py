@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from rdflib import Literal, URIRef
 
 from streamreasoner.api import nodes
-from streamreasoner.api.nodes import from_ntriples, to_ntriples
+from streamreasoner.api.nodes import from_ntriples, to_node, to_ntriples
 from streamreasoner.errors import TermError
 from streamreasoner.rdf import terms
-from streamreasoner.rdf.terms import canonical
+from streamreasoner.rdf.terms import Term, canonical
 
 
 @given(st.from_regex(nodes._COMMON_IRI, fullmatch=True))  # noqa: SLF001 - what is left out
@@ -50,6 +50,16 @@ def test_other_texts_pass_the_parser(text):
     except TermError:
         found = None
     assert found is None or (canonical(found), from_ntriples(found)) == (found, text)
+
+
+@pytest.mark.parametrize("term", ['<<( _:a <urn:p> <<( <urn:s> <urn:p> "x" )>> )>>', '"x"@ar--rtl'])
+def test_what_rdflib_does_not_have_is_a_term_of_this_package(term):
+    """It is given back as it was; as a node of rdflib it is refused by name."""
+    value = from_ntriples(term)
+    assert isinstance(value, Term)
+    assert to_ntriples(value) == term
+    with pytest.raises(TermError, match=r"rdflib does not have .*Ask with `facts`"):
+        to_node(term)
 
 
 @pytest.mark.parametrize("text", ['"01"', '"-0"', '"1"', '"+1"', f'"{10**18}"'])

@@ -18,6 +18,7 @@ from streamreasoner.errors import (
     RecursionLimitError,
     StreamReasonerError,
 )
+from streamreasoner.rdf.terms import Term
 from streamreasoner.rdf.texts import column
 from streamreasoner.system import ahead
 
@@ -158,10 +159,14 @@ def test_mistakes_are_named():
 
 
 A = URIRef(EX + "a")
+QUOTED = Term.parse("<<( <urn:s> <urn:p> _:o )>>")
 WRONG_UPDATES = [
     (Update.triple("lit", "notiri", 5, 1.5), 'a triple must be an IRI or a blank node, not "lit"'),
     (Update.triple(A, BNode("b"), 5), "predicate of a triple must be an IRI, not _:b"),
     (Update("quad", (A, A, A, "g")), 'graph of a quad must be an IRI or a blank node, not "g"'),
+    (Update.triple(QUOTED, A, A), r"must be an IRI or a blank node, not <<\( <urn:s> <urn:p> _:o"),
+    (Update.triple(A, QUOTED, A), r"predicate of a triple must be an IRI, not <<\("),
+    (Update("quad", (A, A, A, QUOTED)), r"graph of a quad must be .*, not <<\("),
     (Update.triple(A, A, Variable("x")), "rdflib Variable is not an RDF term"),
     (Update.triple(A, A, None), "NoneType is not a term"),
     (Update("edge", (1, 10**5000)), "more digits"),

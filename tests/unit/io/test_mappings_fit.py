@@ -9,6 +9,7 @@ from streamreasoner.errors import ConfigError
 from streamreasoner.io.formats.rows.fit import check_mappings
 
 IRI, TEXT = "<http://e/{id}>", '"{id}"@en'
+QUOTED = "<<( <urn:s> <urn:p> 'x' )>>".replace("'", '"')
 
 
 def mapping(*facts):
@@ -30,6 +31,7 @@ def test_a_mapping_that_fits():
     """Literals are objects, and arguments of other predicates."""
     assert problems(("triple", IRI, "<http://e/p>", "floor"), ("edge", "a", TEXT)) == []
     assert problems(("quad", "_:a", IRI, TEXT, IRI), ("new", "a"), may_change=True) == []
+    assert problems(("triple", IRI, "<http://e/p>", QUOTED), ("edge", "a", QUOTED)) == []
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,8 @@ def test_a_mapping_that_fits():
         ),
         (("triple", "id", IRI, IRI), "args[0], the subject of a triple, must be an IRI or a bl"),
         (("triple", IRI, TEXT, IRI), "args[1], the predicate of a triple, must be an IRI"),
+        (("triple", QUOTED, IRI, IRI), "args[0], the subject of a triple, must be an IRI or a bl"),
+        (("triple", IRI, QUOTED, IRI), "args[1], the predicate of a triple, must be an IRI"),
         (("triple", IRI, "_:p", IRI), "args[1], the predicate of a triple, must be an IRI"),
     ],
 )

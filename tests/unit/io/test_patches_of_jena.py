@@ -59,6 +59,25 @@ def test_patches_are_read_as_jena_writes_them(chunk, end):
     assert found == expected
 
 
+def test_triple_terms_are_read_as_all_terms_are():
+    """Prefixes, numbers and labels of Jena are read inside of them; a row may go over lines."""
+    patch = """PA "ex" <u:> .
+A ex:s ex:p <<(ex:s ex:p 5)>> ex:g .
+D ex:s ex:p <<( <_:b0:1> ex:p <<( _:c ex:p "x"@AR--rtl
+)>>)>> .
+"""
+    dictionary = Dictionary()
+    facts = [
+        (fact.predicate, *dictionary.decode(fact.args[0]).to_pylist()[2:], *fact.signs.tolist())
+        for fact in read_facts(Document([patch.encode()]), dictionary)
+    ]
+    five = '"5"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    assert sorted(facts) == [
+        ("quad", f"<<( <u:s> <u:p> {five} )>>", "<u:g>", 1),
+        ("triple", '<<( _:Bb0X3A1 <u:p> <<( _:c <u:p> "x"@ar--rtl )>> )>>', -1),
+    ]
+
+
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
@@ -70,7 +89,13 @@ def test_patches_are_read_as_jena_writes_them(chunk, end):
         ("Q <u:s> .", "At character 1 the row begins with none of H, TX (or TB)"),
         ('A <u:s> <u:p> "x .', "At character 15 a literal begins that has no closing"),
         ('A <u:s> <u:p> """x .', "The last row has no end"),
-        ("A <u:s> <u:p> << <u:s> <u:p> <u:o> >> .", "At character 15 a triple term begins"),
+        ("A <u:s> <u:p> << <u:s> <u:p> <u:o> >> .", "At character 15 '<<' begins no term"),
+        ("A <u:s> <u:p> <<( <u:s> <u:p> )>> .", "<<( is not followed by what belongs to it"),
+        ("A <u:s> <u:p> <<( <u:s> <u:p> <u:o> .", "<<( is not followed by what belongs to it"),
+        ('A <u:s> <u:p> <<( "x" <u:p> <u:o> )>> .', 'At character 15: Term \'<<( "x" <u:p>'),
+        ("A <u:s> <u:p> )>> .", "At character 15 ')>>' is not a term"),
+        ("A <<( <u:s> <u:p> <u:o> )>> <u:p> <u:o> .", "At character 3 the subject is <<( <u:s>"),
+        ("A <u:s> <u:p> <u:o> <<( <u:s> <u:p> <u:o> )>> .", "the graph is <<( <u:s>"),
         ('PA "e" .', 'PA is not followed by what belongs to it: PA "name" <IRI> [graph] .'),
         ("TX x .", "TX is not followed by what belongs to it: TX ."),
         ('A <u:s> <u:p> "x"^^5 .', '"x" is not followed by what belongs to it'),

@@ -17,16 +17,17 @@ _TOKEN = re.compile(
     r"""[ \t\r\n]+ | \#[^\r\n]*
     | (?P<long>\"{3}|'{3})
     | (?P<string>"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+"|'[^'\\\r\n]*+(?:\\.[^'\\\r\n]*+)*+')
-    | (?P<triple><<)
+    | (?P<opening><<\()
+    | (?P<closing>\)>>)
     | (?P<iri><[^<>\r\n]*>)
-    | (?P<node>_:[^ \t\r\n<>"'\#]*?(?=\.*(?:[ \t\r\n<>"'\#]|\Z)))
+    | (?P<node>_:[^ \t\r\n<>"'\#]*?(?=\.*(?:[ \t\r\n<>"'\#]|\)>>|\Z)))
     | (?P<language>@[a-zA-Z][a-zA-Z0-9-]*)
     | (?P<marker>\^\^)
     | (?P<double>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+)
     | (?P<decimal>[+-]?[0-9]*\.[0-9]+)
     | (?P<integer>[+-]?[0-9]+)
     | (?P<name>(?:[^\W\d_](?:[\w.-]*[\w-])?)?:
-        (?:[^\s<>"'\#\\]|\\.)*?(?=\.*(?:[\s<>"'\#]|\Z)))
+        (?:[^\s<>"'\#\\]|\\.)*?(?=\.*(?:[\s<>"'\#]|\)>>|\Z)))
     | (?P<word>[A-Za-z][A-Za-z0-9_-]*)
     | (?P<dot>\.)""",
     re.VERBOSE,
@@ -37,6 +38,8 @@ class Kind(Enum):
     """What a token is."""
 
     STRING = "string"
+    OPENING = "opening"
+    CLOSING = "closing"
     IRI = "iri"
     NODE = "node"
     LANGUAGE = "language"
@@ -87,7 +90,7 @@ class Tokens:
         position = self._closed(line, 0, found) if self._quotes else 0
         while position < len(line):
             match = _TOKEN.match(line, position)
-            if match is None or match.lastgroup == "triple":
+            if match is None:
                 raise DataError(_unknown(line, position))
             position = match.end()
             if match.lastgroup == "long":
@@ -133,7 +136,9 @@ def _unknown(line: str, position: int) -> str:
     """What is not a token."""
     at = f"At character {position + 1}"
     if line.startswith("<<", position):
-        return f"{at} a triple term begins, which RDF Patch does not have; use N-Quads."
+        return (
+            f"{at} '<<' begins no term. A triple term is written <<( subject predicate object )>>."
+        )
     if line[position] in "\"'":
         return f"{at} a literal begins that has no closing quotation mark."
     if line[position] == "<":

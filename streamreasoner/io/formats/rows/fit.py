@@ -9,13 +9,14 @@ from streamreasoner.counts import counted
 from streamreasoner.errors import ConfigError
 from streamreasoner.lang.ast import ARITIES
 from streamreasoner.program.unknown import unknown_predicate
+from streamreasoner.rdf.term_kind import TermKind, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from streamreasoner.config.rows import Argument, MappedFact, RowMapping
 
-_IRI, _BLANK_NODE, _LITERAL = "<", "_", '"'
+_ALLOWED = (TermKind.IRI, TermKind.BLANK_NODE)
 _PARTS = {0: "subject", 1: "predicate", 3: "graph"}
 
 
@@ -59,14 +60,14 @@ def _problems(
     elif fact.predicate in ARITIES:
         for position, part in _PARTS.items():
             if position < len(fact.args):
-                kind = _first_character(fact.args[position])
-                if kind == _LITERAL or (part == "predicate" and kind == _BLANK_NODE):
+                kind = _kind(fact.args[position])
+                if kind not in _ALLOWED or (part == "predicate" and kind is not TermKind.IRI):
                     allowed = "an IRI" if part == "predicate" else "an IRI or a blank node"
                     yield f"args[{position}], the {part} of a {fact.predicate}, must be {allowed}"
 
 
-def _first_character(argument: Argument) -> str:
+def _kind(argument: Argument) -> TermKind | None:
     """Which kind of term an argument is in all rows."""
     if isinstance(argument, Column):
-        return _LITERAL
-    return (argument.term if isinstance(argument, Constant) else argument.texts[0])[0]
+        return TermKind.LITERAL
+    return kind_of(argument.term if isinstance(argument, Constant) else argument.texts[0])

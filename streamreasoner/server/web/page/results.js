@@ -1,7 +1,6 @@
 // Answers to queries as values: solutions of SELECT, the truth of ASK, triples of CONSTRUCT.
 
-const LINE =
-    /^(<[^>]*>|_:\S+)\s+(<[^>]*>)\s+(<[^>]*>|_:\S+|"(?:[^"\\]|\\.)*"(?:\^\^<[^>]*>|@[\w-]+)?)\s*\.$/;
+const LINE = /^(<[^>]*>|_:\S+)\s+(<[^>]*>)\s+(.+?)\s*\.$/;
 
 /** An answer of `/sparql` as {boolean} or {variables, rows}; terms in N-Triples syntax. */
 export function readAnswer({ text, type }) {
@@ -31,6 +30,7 @@ function ntriples(term) {
         /["\\\n\r]/g,
         (found) => ({ '"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r" })[found],
     );
+    const direction = term["its:dir"] ? `--${term["its:dir"]}` : "";
     const language = term["xml:lang"];
-    return `"${escaped}"${language ? `@${language}` : term.datatype ? `^^<${term.datatype}>` : ""}`;
+    return `"${escaped}"${language ? `@${language}${direction}` : term.datatype ? `^^<${term.datatype}>` : ""}`;
 }

@@ -6,6 +6,7 @@ const XSD = "http://www.w3.org/2001/XMLSchema#";
 const RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>";
 const BARE = new Set(["integer", "decimal", "double", "boolean"].map((name) => XSD + name));
 const LITERAL = /^("(?:[^"\\]|\\.)*")(?:\^\^<([^>]*)>|(@[\w-]+))?$/s;
+const TRIPLE = /^<<\( (\S+) (\S+) (.+) \)>>$/s;
 const PREFIX = /^\s*@prefix\s+([\w.-]*):\s*<([^>]*)>/gm;
 const prefixes = new Map([
     ["http://www.w3.org/1999/02/22-rdf-syntax-ns#", "rdf"],
@@ -31,12 +32,22 @@ function iriParts(iri) {
 }
 
 function isIri(term) {
-    return term.startsWith("<") && !term.startsWith("<<");
+    return term.startsWith("<") && !isTriple(term);
+}
+
+function isTriple(term) {
+    return term.startsWith("<<");
+}
+
+/** Subject, predicate and object of a triple term. */
+function components(term) {
+    return TRIPLE.exec(term).slice(1);
 }
 
 /** A term in N-Triples syntax, shortened. */
 export function termText(term) {
     if (isIri(term)) return iriParts(term.slice(1, -1)).join("");
+    if (isTriple(term)) return `<<( ${components(term).map(termText).join(" ")} )>>`;
     const found = LITERAL.exec(term);
     if (found === null) return term;
     const [, text, datatype, language] = found;
@@ -56,6 +67,10 @@ export function termElement(term) {
             h("wbr"),
             local,
         );
+    }
+    if (isTriple(term)) {
+        const parts = components(term).flatMap((part) => [termElement(part), " "]);
+        return h("span", { class: "term", title: term }, "<<( ", parts, ")>>");
     }
     const kind = term.startsWith('"') ? "literal" : "other";
     return h("span", { class: `term ${kind}`, title: term }, termText(term));

@@ -30,7 +30,7 @@ from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.lang.ast import bracketed
 from streamreasoner.lang.printer import PREFIX_NAME
 from streamreasoner.rdf import nesting
-from streamreasoner.rdf.terms import canonical
+from streamreasoner.rdf.terms import canonical, of_oxigraph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,14 +63,14 @@ def read_document(
             while quads := list(islice(parser, _BATCH)):
                 for arity, numbered in _by_arity(quads).items():
                     terms = labels.of_block(
-                        [_text(term) for _, terms in numbered for term in terms]
+                        [of_oxigraph(term) for _, terms in numbered for term in terms]
                     )
                     ids = dictionary.encode_validated(pa.array(terms, type=pa.large_string()))
                     bad = np.flatnonzero(ids < 0)
                     if len(bad):
                         row, column = divmod(int(bad[0]), arity)
                         number, of_row = numbered[row]
-                        reason = _reason(_text(of_row[column]))
+                        reason = _reason(of_oxigraph(of_row[column]))
                         raise DataError(
                             f"{name}: triple {count + number} of the file is not RDF: {reason}"
                         )
@@ -103,7 +103,7 @@ def read_values(
         labels = MessageLabels(value, partial(messages.place, number))
         for arity, numbered in _by_arity(quads).items():
             groups.setdefault(arity, []).extend(
-                (number, place, tuple(labels(_text(term)) for term in terms))
+                (number, place, tuple(labels(of_oxigraph(term)) for term in terms))
                 for place, terms in numbered
             )
     for arity, updates in sorted(groups.items()):
@@ -256,11 +256,6 @@ def _by_arity(
             terms += (quad.graph_name,)
         groups.setdefault(len(terms), []).append((number, terms))
     return groups
-
-
-def _text(term: object) -> str:
-    """A term as N-Triples writes it."""
-    return f"<<( {term} )>>" if isinstance(term, pyoxigraph.Triple) else str(term)
 
 
 def _reason(text: str) -> str:
