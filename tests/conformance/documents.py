@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from conformance.manifest import Entry
     from conformance.rows import Row
 
 _MEDIA_TYPES = {
@@ -66,10 +67,10 @@ def cases(suite: str, manifest: Path) -> Iterator[Case]:
         result = entry.file(MF + "result")
         if entry.kind.endswith("C14N"):
             assert result is not None
-            yield _canonical_case(f"{name}, canonical", entry.name, path, result)
+            yield _canonical_case(f"{name}, canonical", entry, path, result)
             continue
         is_valid = "Negative" not in entry.kind
-        yield _case(name, entry.name, path, iri, result, is_valid=is_valid)
+        yield _case(name, entry.name, path, iri, result, is_valid=is_valid, test=entry.test)
 
 
 def json_ld_cases(suite: str, manifest: Path) -> Iterator[Case]:
@@ -88,7 +89,9 @@ def json_ld_cases(suite: str, manifest: Path) -> Iterator[Case]:
         result = manifest.parent / each["expect"] if "expect" in each else None
         is_valid = "jld:NegativeEvaluationTest" not in each["@type"]
         name = f"toRdf/{each['@id'].removeprefix('#')}"
-        yield _case(f"{suite}: JSON-LD", name, path, iri, result, is_valid=is_valid)
+        test = f"{manifest.with_suffix('').as_uri()}{each['@id']}"
+        named = f"{suite}: JSON-LD"
+        yield _case(named, name, path, iri, result, is_valid=is_valid, test=test)
 
 
 def _suite_name(suite: str, suffix: str) -> str:
@@ -97,7 +100,7 @@ def _suite_name(suite: str, suffix: str) -> str:
 
 
 def _case(
-    suite: str, name: str, path: Path, iri: str, result: Path | None, *, is_valid: bool
+    suite: str, name: str, path: Path, iri: str, result: Path | None, *, is_valid: bool, test: str
 ) -> Case:
     systems: Mapping[str, Callable[[Path, str], Iterable[Row]]] = {
         OURS: _file,
@@ -111,10 +114,10 @@ def _case(
         else partial(refuses, partial(read, path, iri), _REFUSALS[system])
         for system, read in systems.items()
     }
-    return Case(suite, name, checks)
+    return Case(suite, name, checks, test)
 
 
-def _canonical_case(suite: str, name: str, path: Path, result: Path) -> Case:
+def _canonical_case(suite: str, entry: Entry, path: Path, result: Path) -> Case:
     """A document that is written again; only the texts of canonical documents are all one."""
     writers: Mapping[str, Callable[[Path], bytes]] = {
         OURS: _written,
@@ -122,8 +125,9 @@ def _canonical_case(suite: str, name: str, path: Path, result: Path) -> Case:
     }
     return Case(
         suite,
-        name,
+        entry.name,
         {system: partial(_check_text, write, path, result) for system, write in writers.items()},
+        entry.test,
     )
 
 

@@ -49,6 +49,7 @@ def graph_cases(suite: str, manifest: Path) -> Iterator[Case]:
                     OURS: partial(_entails, entry, ours, holds=holds),
                     _PEER: partial(_peer_entails, entry, regime, holds=holds),
                 },
+                entry.test,
             )
 
 
@@ -117,7 +118,7 @@ def _query(suite: str, entry: Entry, action: Entry, rules: str) -> Case:
         answer = rdflib_answer(closure, text, base).by_value()
         read_expected(result).by_value().check(answer)
 
-    return Case(suite, entry.name, {OURS: ours, _PEER: peer})
+    return Case(suite, entry.name, {OURS: ours, _PEER: peer}, entry.test)
 
 
 _ERROR = rdflib.URIRef("http://www.daml.org/2002/03/agents/agent-ont#ErrorMessage")

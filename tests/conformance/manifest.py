@@ -42,6 +42,11 @@ class Entry:
         return _local(self.one(RDF + "type"))
 
     @property
+    def test(self) -> str:
+        """Its IRI, which can be one of a file."""
+        return str(self.node.value)
+
+    @property
     def name(self) -> str:
         """Folder of the manifest and local name of the entry."""
         return f"{self.path.parent.name}/{_local(self.node)}"

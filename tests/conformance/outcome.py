@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 OURS = "streamreasoner"
 CONTINUOUS = "streamreasoner, continuous"
 MESSAGES = "streamreasoner, messages"
-OWN = (OURS, CONTINUOUS, MESSAGES)
+REPLAYED = "streamreasoner, replayed"
+OWN = (OURS, CONTINUOUS, MESSAGES, REPLAYED)
 """What this package is called as a system."""
 SECONDS = 60
 _SHOWN = 160
@@ -48,11 +49,13 @@ class Case:
         suite: The suite, as the table calls it.
         name: Folder and name of the case, unique in its suite.
         checks: By the name of a system, what raises unless the system passes.
+        test: The IRI of the case.
     """
 
     suite: str
     name: str
     checks: Mapping[str, Callable[[], None]]
+    test: str
 
 
 @dataclass(frozen=True, slots=True)

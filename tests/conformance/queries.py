@@ -21,7 +21,8 @@ from conformance.datasets import (
     store,
 )
 from conformance.manifest import MF, QT, RDFS, entries
-from conformance.outcome import CONTINUOUS, OURS, Case, NotRunError, refuses
+from conformance.outcome import CONTINUOUS, OURS, REPLAYED, Case, NotRunError, refuses
+from conformance.replay import replay
 from conformance.results import Expected, binding_row, cells, of_pyoxigraph, read_expected
 from streamreasoner import Reasoner
 from streamreasoner.errors import StreamReasonerError
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 UNBOUND = "<urn:streamreasoner:unbound>"
 _FROM = re.compile(r"\bFROM\s+(?:NAMED\s+)?<([^>]*)>", re.IGNORECASE)
 _ANSWER = "answer"
+_REPLAYED_SUITE = "SPARQL 1.2"
 _TRIPLE = 3
 _SD = "http://www.w3.org/ns/sparql-service-description#"
 
@@ -85,12 +87,14 @@ def _syntax(suite: str, entry: Entry, *, is_valid: bool) -> Case:
         "rdflib": partial(prepareQuery, text, base=base),
     }
     if is_valid:
-        return Case(suite, entry.name, {name: _quietly(check) for name, check in own.items()})
+        return Case(
+            suite, entry.name, {name: _quietly(check) for name, check in own.items()}, entry.test
+        )
     refusals = {OURS: StreamReasonerError, "pyoxigraph": SyntaxError}
     checks = {
         name: partial(refuses, check, refusals.get(name, Exception)) for name, check in own.items()
     }
-    return Case(suite, entry.name, checks)
+    return Case(suite, entry.name, checks, entry.test)
 
 
 def _quietly(check: partial[object]) -> partial[None]:
@@ -111,14 +115,17 @@ def _evaluation(suite: str, entry: Entry) -> Case:
     data = dataset_of(action, text, query)
     is_lax = "Lax" in entry.text(MF + "resultCardinality")
     if result.suffix == ".csv":
-        return Case(suite, entry.name, {OURS: partial(_csv, text, query.as_uri(), data, result)})
+        check = partial(_csv, text, query.as_uri(), data, result)
+        return Case(suite, entry.name, {OURS: check}, entry.test)
     base = query.as_uri()
     expected = partial(read_expected, result, is_lax=is_lax)
     checks: dict[str, Callable[[], None]] = {
         name: partial(_ask, ask, text, base, data, expected) for name, ask in _ASKED.items()
     }
     checks[CONTINUOUS] = lambda: _continuous(text, base, data, expected())
-    return Case(suite, entry.name, checks)
+    if suite.startswith(_REPLAYED_SUITE):
+        checks[REPLAYED] = lambda: _replayed(text, base, data, entry.name)
+    return Case(suite, entry.name, checks, entry.test)
 
 
 def _ask(
@@ -154,8 +161,7 @@ def _continuous(text: str, base: str, data: Dataset, expected: Expected) -> None
     query = parse_query(text, base=base)
     if query.form == "DESCRIBE":
         raise NotRunError
-    asked = Reasoner.from_rules(QUADS)
-    asked.add_query(_ANSWER, f"BASE <{base}>\n{text}")
+    asked = _asking(text, base)
     rows = quads_of_reasoner(reasoner(data))
     for sign in (1, -1, 1):
         change(asked, rows, sign)
@@ -175,6 +181,22 @@ def _continuous(text: str, base: str, data: Dataset, expected: Expected) -> None
         for row in rows
     }
     _check_set({*expected.rows}, answers)
+
+
+def _asking(text: str, base: str) -> Reasoner:
+    """A reasoner without data that keeps the answers of a query."""
+    asked = Reasoner.from_rules(QUADS)
+    asked.add_query(_ANSWER, f"BASE <{base}>\n{text}")
+    return asked
+
+
+def _replayed(text: str, base: str, data: Dataset, seed: str) -> None:
+    """Whatever is accepted as a continuous query, which the case of that says."""
+    try:
+        _asking(text, base)
+    except StreamReasonerError:
+        raise NotRunError from None
+    replay(lambda: _asking(text, base), quads_of_reasoner(reasoner(data)), seed)
 
 
 def _check_set(expected: set[Row], found: set[Row]) -> None:

@@ -22,6 +22,8 @@ publishes them. A cell has the cases that pass, and those that the system has an
 
 - *continuous*: the query is added first, then the data is asserted, retracted and asserted again;
   its answers are compared as a set.
+- *replayed*: triples are asserted one at a time in random order, then retracted in another one;
+  after each step, facts and multiplicities are those of evaluation from scratch.
 - *messages*: each document is the value of a message of an input topic.
 - Numbers are compared by value, as the suites write computed numbers in several forms.
 
@@ -56,10 +58,20 @@ def causes(results: Results, reasons: Mapping[str, str], system: str) -> str:
     return "\n".join(["| why | outcome | cases |", "|---|---|---|", *rows]) if rows else ""
 
 
-def document(results: Results, reasons: Mapping[str, str]) -> str:
-    """The page of conformance: the table, and why cases of ours do not pass."""
+def document(results: Results, reasons: Mapping[str, str], earl: Mapping[str, str]) -> str:
+    """The page of conformance: the table, and why cases of ours do not pass.
+
+    Args:
+        results: The outcomes.
+        reasons: Why a case does not pass.
+        earl: The file of each report in EARL, by the name of the specification.
+    """
+    links = ", ".join(f"[{name}]({file})" for name, file in earl.items())
     versions = ", ".join(f"{name} {version(name)}" for name in _PEERS)
     parts = [_PREAMBLE, table(results), f"\n\nThe other systems are {versions}.\n"]
+    parts.append(
+        f"Outcomes of each test, in [EARL](https://www.w3.org/TR/EARL10-Schema/): {links}.\n"
+    )
     parts += [
         f"\n## Where {system} differs\n\n{rows}\n"
         for system in OWN

@@ -1,7 +1,8 @@
 """Run official test suites: `make conformance DIR=…`.
 
 DIR holds the suites as the W3C publishes them, as folders or as .tar.xz archives: rdf-tests,
-data-shapes-test-suite and the toRdf part of json-ld-api. They are not part of this repository.
+data-shapes-test-suite, shacl12-test-suite and the toRdf part of json-ld-api. They are not part of
+this repository.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import tarfile
 import tempfile
 from collections import defaultdict
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +22,8 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
-from conformance import documents, entailment, queries, shapes, updates
+from conformance import documents, entailment, queries, rule_sets, shapes, updates
+from conformance.earl import published, reports
 from conformance.outcome import OURS, OWN, Verdict, outcome
 from conformance.reasons import read_reasons, reason_of
 from conformance.report import Results, causes, document, table
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
     from conformance.outcome import Case
 
+REPORTS = Path(__file__).parents[2] / "docs" / "earl"
 DOCUMENT = Path(__file__).parents[2] / "docs" / "conformance.md"
 # Each suite: the end of the path of its manifest, and who reads its cases.
 SUITES: tuple[tuple[str, str, Callable[[str, Path], Iterator[Case]]], ...] = (
@@ -39,6 +43,10 @@ SUITES: tuple[tuple[str, str, Callable[[str, Path], Iterator[Case]]], ...] = (
     ("SPARQL 1.1", "sparql/sparql11/manifest-all.ttl", updates.cases),
     ("SPARQL 1.2", "sparql/sparql12/manifest.ttl", queries.cases),
     ("SPARQL 1.2", "sparql/sparql12/manifest.ttl", updates.cases),
+    *(
+        ("SPARQL-RL", f"shacl12-test-suite/tests/sparql-rl/manifest-{name}.ttl", rule_sets.cases)
+        for name in ("sparql-rl", "extra")
+    ),
     ("SHACL", "data-shapes-test-suite/tests/core/manifest.ttl", shapes.cases),
     ("SHACL", "data-shapes-test-suite/tests/sparql/manifest.ttl", shapes.cases),
     *(
@@ -59,7 +67,9 @@ def main() -> int:
     arguments.add_argument("directory", type=Path, help="folder of the suites")
     arguments.add_argument("--only", default="", help="cases whose suite or name has this text")
     arguments.add_argument("--system", action="append", help="systems to run; default: all")
-    arguments.add_argument("--publish", action="store_true", help=f"write {DOCUMENT.name}")
+    arguments.add_argument(
+        "--publish", action="store_true", help=f"write {DOCUMENT.name} and reports in EARL"
+    )
     options = arguments.parse_args()
     # Peers log literals without a valid form, of which the suites have many.
     logging.getLogger("rdflib").setLevel(logging.CRITICAL)
@@ -67,7 +77,8 @@ def main() -> int:
     ensure()
     with ExitStack() as stack:
         roots = [options.directory, *_unpacked(options.directory, stack)]
-        results = _run(list(_cases(roots)), options.only, options.system)
+        cases = list(_cases(roots))
+        results = _run(cases, options.only, options.system)
     if not results:
         print(f"{options.directory} has no suite that is known here.", file=sys.stderr)
         return 1
@@ -78,7 +89,7 @@ def main() -> int:
         if rows := causes(results, reasons, system):
             print(f"\n{system}:\n{rows}")
     if options.publish:
-        DOCUMENT.write_text(document(results, reasons), encoding="utf-8")
+        _publish(cases, results, reasons)
     print(f"{unexplained} differences of {OURS} without a reason")
     return 1 if unexplained else 0
 
@@ -95,8 +106,21 @@ def _cases(roots: list[Path]) -> Iterator[Case]:
     for suite, manifest, read in SUITES:
         found = chain.from_iterable(root.glob(f"**/{manifest}") for root in roots)
         for path in found:
-            yield from read(suite, path.resolve())
+            file = path.resolve()
+            for case in read(suite, file):
+                yield replace(case, test=published(case.test, manifest, file))
             break
+
+
+def _publish(cases: list[Case], results: Results, reasons: dict[str, str]) -> None:
+    """Write the page, and a report in EARL for each specification."""
+    REPORTS.mkdir(exist_ok=True)
+    files = {}
+    for name, text in reports(cases, results, reasons):
+        file = REPORTS / f"{name.lower().replace(' ', '-')}.ttl"
+        file.write_text(text, encoding="utf-8")
+        files[name] = f"{REPORTS.name}/{file.name}"
+    DOCUMENT.write_text(document(results, reasons, files), encoding="utf-8")
 
 
 def _run(cases: list[Case], only: str, systems: list[str] | None) -> Results:

@@ -46,7 +46,7 @@ def cases(suite: str, manifest: Path) -> Iterator[Case]:
             name: partial(_check, partial(validate, data, shapes), entry)
             for name, validate in _SYSTEMS.items()
         }
-        yield Case(f"{suite}: {part}", f"{folder}/{entry.path.stem}", checks)
+        yield Case(f"{suite}: {part}", f"{folder}/{entry.path.stem}", checks, entry.test)
 
 
 def _check(validate: Callable[[], Dataset], entry: Entry) -> None:

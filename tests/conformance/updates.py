@@ -53,12 +53,13 @@ def _syntax(suite: str, entry: Entry, *, is_valid: bool) -> Case:
         "rdflib": partial(prepareUpdate, text, base=base),
     }
     if is_valid:
-        return Case(suite, entry.name, checks)
+        return Case(suite, entry.name, checks, entry.test)
     own = {OURS: StreamReasonerError, "pyoxigraph": SyntaxError}
     return Case(
         suite,
         entry.name,
         {name: partial(refuses, do, own.get(name, Exception)) for name, do in checks.items()},
+        entry.test,
     )
 
 
@@ -74,6 +75,7 @@ def _evaluation(suite: str, entry: Entry) -> Case:
         suite,
         entry.name,
         {name: partial(_compare, do, text, base, before, after) for name, do in _SYSTEMS.items()},
+        entry.test,
     )
 
 

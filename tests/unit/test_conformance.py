@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import random
 
+import pyoxigraph
 import pytest
 from conformance import queries
-from conformance.outcome import OURS, Outcome, Verdict, WrongError, outcome, refuses
+from conformance.datasets import change
+from conformance.earl import published, reports
+from conformance.outcome import (
+    OURS,
+    REPLAYED,
+    Case,
+    Outcome,
+    Verdict,
+    WrongError,
+    outcome,
+    refuses,
+)
+from conformance.replay import replay
 from conformance.report import document, table
 from conformance.results import Expected, binding_row, normal
 from conformance.rows import difference
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamreasoner import Reasoner
 from streamreasoner.errors import DataError
 
 TERMS = st.sampled_from(["<a>", "<b>", '"x"', "_:1", "_:2", "_:3", "_:4"])
@@ -145,10 +159,53 @@ def test_a_suite_is_run_as_its_manifest_says(tmp_path):
     assert {each.verdict for each in verdicts["wrong"].values()} == {Verdict.WRONG}
 
 
+def test_reports_have_each_outcome_once(tmp_path):
+    """With the IRI that a test is published by, and the reason why it does not pass."""
+    manifest = tmp_path / "rdf" / "m.ttl"
+    cases = [
+        Case(suite, name, {}, published(f"{manifest.as_uri()}#{name}", "rdf/m.ttl", manifest))
+        for suite, name in (("RDF 1: x", "a"), ("RDF 1: x", "b"), ("RDF 2: x", "a"))
+    ]
+    outcomes = {"a": Outcome(Verdict.PASSED), "b": Outcome(Verdict.WRONG, str(tmp_path))}
+    results = {case.suite: {OURS: outcomes, REPLAYED: outcomes} for case in cases}
+
+    ((name, text),) = reports(cases, results, {"b": 'the "reason"'})
+    graph = pyoxigraph.Dataset(pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.TURTLE))
+
+    def values(local):
+        predicate = pyoxigraph.NamedNode(f"http://www.w3.org/ns/earl#{local}")
+        return sorted(quad.object.value for quad in graph if quad.predicate == predicate)
+
+    assert name == "RDF 1"
+    assert values("test") == [
+        f"https://w3c.github.io/rdf-tests/rdf/m.ttl#{each}" for each in ("a", "a", "b", "b")
+    ]
+    assert [each.rpartition("#")[2] for each in values("outcome")] == [
+        *("failed", "failed", "passed", "passed"),
+    ]
+    assert values("info") == ['the "reason"'] * 2
+    assert str(tmp_path) not in text
+
+
+def test_a_replay_finds_what_is_left_behind(monkeypatch):
+    """It passes where each state is that of its data, and names the step where it is not."""
+    rules = "[?x, <urn:q>, ?z] :- [?x, <urn:p>, ?y], [?y, <urn:p>, ?z] ."
+    rows = [(f"<urn:{each}>", "<urn:p>", f"<urn:{each + 1}>") for each in range(4)]
+    replay(lambda: Reasoner.from_rules(rules), rows, "seed")
+
+    def forgetful(of, rows, sign):
+        if sign > 0:
+            change(of, rows, sign)
+
+    monkeypatch.setattr("conformance.replay.change", forgetful)
+    with pytest.raises(WrongError, match=r"after step 1 of -: triple .* found"):
+        replay(lambda: Reasoner.from_rules(rules), rows, "seed")
+
+
 def test_the_page_has_each_difference_with_its_reason():
     """Cells count outcomes; what does not pass is listed."""
     outcomes = {"a": Outcome(Verdict.PASSED), "b": Outcome(Verdict.WRONG, "2 rows")}
     results = {"Suite": {OURS: outcomes, "peer": {"a": Outcome(Verdict.FAILED)}}}
 
     assert "| Suite | 1 of 2 | 0 of 1 |" in table(results)
-    assert "| because | 1 wrong | b |" in document(results, {"b": "because"})
+    assert "| because | 1 wrong | b |" in document(results, {"b": "because"}, {})

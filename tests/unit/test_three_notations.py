@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conformance.datasets import rdflib_rows
+from conformance.replay import replay
 from rdflib import Graph
 from rdflib.term import Literal, Node
 from sessions_of_documents import blocks_of
@@ -46,3 +48,12 @@ def test_all_notations_derive_the_same(section):
         assert present(reasoner) - base == expected, each.language
         reasoner.apply([Update("triple", triple, multiplicity=-1) for triple in base])
         assert not present(reasoner)
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=[str(each[0].line) for each in SECTIONS])
+def test_states_are_those_from_scratch(section):
+    """In each notation, also multiplicities, while triples come one at a time, and go."""
+    rows = rdflib_rows(triples(FIRST.text))
+    for each in section[:-1]:
+        program = check_source(each.text, NOTATIONS[each.language])
+        replay(lambda program=program: Reasoner(program), rows, each.text)

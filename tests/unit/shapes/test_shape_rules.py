@@ -8,6 +8,8 @@ import pyoxigraph
 import pyshacl
 import pytest
 import rdflib
+from conformance.datasets import quad_row
+from conformance.replay import replay
 
 from streamreasoner import Reasoner, Term, Update
 from streamreasoner.errors import ProgramError
@@ -137,6 +139,14 @@ def test_rules_derive_what_pyshacl_derives_one_triple_at_a_time(shapes: str) -> 
         sign = 1 if number < len(triples) else -1
         reasoner.apply([Update.triple(*map(term, triple), multiplicity=sign)])
         assert found(reasoner) == expected(shapes, now)
+
+
+@pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
+def test_states_are_those_from_scratch(shapes: str) -> None:
+    """Also multiplicities by iteration, while triples come one at a time, and go."""
+    program = check_source(PREFIXES + shapes, "shapes.ttl")
+    rows = [quad_row(each) for each in pyoxigraph.parse(DATA, format=pyoxigraph.RdfFormat.TURTLE)]
+    replay(lambda: Reasoner(program), rows, shapes)
 
 
 @pytest.mark.parametrize(
