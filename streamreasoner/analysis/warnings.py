@@ -29,6 +29,9 @@ _DIGITS = re.compile(r"[0-9]")
 def single_use(program: ast.Program) -> Iterator[Diagnostic]:
     """Report variables that occur once in their rule; names that begin with `_` are exempt."""
     for rule in program.rules:
+        if traversal.has_new_nodes(rule):
+            # Each variable tells apart the solutions that have a node.
+            continue
         occurrences = [
             item for part in (*rule.heads, *rule.body) for item in traversal.variables(part)
         ]

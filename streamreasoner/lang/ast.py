@@ -30,6 +30,9 @@ COLUMNS = {TRIPLE: ("s", "p", "o"), QUAD: ("s", "p", "o", "g")}
 """The columns of their arguments, in tables of any kind."""
 
 
+NEW_NODE = "blank"
+"""The function of new nodes in heads, `blank("label")`: one for each solution of the body."""
+
 GIVEN = "given@"
 """Before the name of a predicate: the hidden predicate of its asserted facts."""
 UNDECIDED = "undecided"

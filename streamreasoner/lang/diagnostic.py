@@ -55,6 +55,7 @@ CATALOGUE = {
     "SR235": "A range is one side of an equality, with at most 10,000 integers between constants.",
     "SR236": "An aggregate over a body is always computed: do not put it into `if` or `coalesce`.",
     "SR237": "lowest and highest stand in heads; further arguments of an aggregate are constants.",
+    "SR238": "A new node has a label, and is part of a head without aggregates.",
     "SR240": "Only numbers, strings, booleans, dates and times are ordered.",
     "SR241": "The operands of arithmetic are numbers.",
     "SR242": "The predicate of a triple or triple term is an IRI; a graph, and the subject of a "

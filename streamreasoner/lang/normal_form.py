@@ -34,7 +34,7 @@ def normal_form(rule: Rule) -> tuple[Rule, ...]:
     return tuple(
         Rule((head,), body, rule.span, rule.name)
         for head in rule.heads
-        for body in _conjunctions(rule.body)
+        for body in conjunctions(rule.body)
     )
 
 
@@ -75,12 +75,13 @@ def _size(body: tuple[Literal, ...]) -> tuple[int, int]:
     return count, sum(literals * count // choices for choices, literals in parts)
 
 
-def _conjunctions(body: tuple[Literal, ...]) -> tuple[tuple[Literal, ...], ...]:
+def conjunctions(body: tuple[Literal, ...]) -> tuple[tuple[Literal, ...], ...]:
+    """Return a body for each choice of alternatives."""
     choices = [
         tuple(
             conjunction
             for alternative in literal.alternatives
-            for conjunction in _conjunctions(alternative)
+            for conjunction in conjunctions(alternative)
         )
         if isinstance(literal, Disjunction)
         else ((literal,),)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 from streamreasoner.lang.ast import (
+    NEW_NODE,
     Aggregate,
     Atom,
     BinaryOperation,
@@ -101,6 +102,18 @@ def variables(node: Expression | Literal) -> Iterator[Variable]:
     for item in walk(node):
         if isinstance(item, Variable):
             yield item
+
+
+def new_nodes(node: Expression | Literal) -> Iterator[Call]:
+    """Yield every new node, `blank("label")`, in `node`, in textual order."""
+    for item in walk(node):
+        if isinstance(item, Call) and item.function == NEW_NODE:
+            yield item
+
+
+def has_new_nodes(rule: Rule) -> bool:
+    """Return whether a rule has new nodes, where they belong or not."""
+    return any(any(new_nodes(part)) for part in (*rule.heads, *rule.body))
 
 
 def asserted_atoms(rule: Rule) -> Iterator[Atom]:

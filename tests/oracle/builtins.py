@@ -80,9 +80,14 @@ def absolute(term):
     return arithmetic("-" if below else "+", [numeral(0), term])
 
 
+def nodes(term):
+    """A term, or the innermost ones of a triple term."""
+    return [node for part in triple(term) for node in nodes(part)] if triple(term) else [term]
+
+
 def skolem(*terms):
     """The blank node for these terms; None if nested too deeply."""
-    nested = filter(None, map(SKOLEM.fullmatch, terms))
+    nested = filter(None, (SKOLEM.fullmatch(node) for each in terms for node in nodes(each)))
     depth = 1 + max((int(each[1]) for each in nested), default=0)
     code = hashlib.sha256("\0".join(terms).encode()).hexdigest()[:32]
     return f"_:sk{depth}.{code}" if depth <= SKOLEM_DEPTH else None

@@ -5,6 +5,7 @@ What a plain body does not have is derived into *helpers*, predicates that no te
 - an aggregate in a body is an aggregate in the head of a helper, and a negated conjunction the
   negation of one (`nested`);
 - a range is a helper of facts (`ranges`);
+- a new node in a head is a function of the variables of the body (`new_nodes`);
 - a body without an atom gets one, `true#()`, whose one fact is always present, so it has one match.
 
 A fact with an expression is such a rule. Helpers with equal rules are one helper.
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.normal_form import aggregates_matches, is_lattice
 from streamreasoner.program.bodies.nested import Nested
+from streamreasoner.program.bodies.new_nodes import misplaced_nodes, with_nodes
 from streamreasoner.program.bodies.ranges import Ranges
 from streamreasoner.program.bodies.scope import has_atom
 
@@ -69,7 +71,8 @@ def _expanded(rules: Iterable[ast.Rule], made: _Made) -> Iterable[ast.Rule]:
         ranges = Ranges()
         nested = Nested(ranges)
         plain = nested.rule(ranges.rule(rule))
-        if mistakes := (*ranges.diagnostics, *nested.diagnostics):
+        nodes = misplaced_nodes(rule)
+        if mistakes := (*ranges.diagnostics, *nested.diagnostics, *nodes):
             made.diagnostics += mistakes
             continue
         facts = [_fact(each) for each in ranges.facts]
@@ -81,7 +84,7 @@ def _expanded(rules: Iterable[ast.Rule], made: _Made) -> Iterable[ast.Rule]:
                 replace(each, body=(true, *each.body)) if _lacks_an_atom(each) else each
                 for each in own
             ]
-        yield own[0]
+        yield from with_nodes(rule, own[0]) if traversal.has_new_nodes(rule) else own[:1]
         for helper in (*own[1:], *facts):
             if helper not in made.rules:
                 made.rules[helper] = None

@@ -10,7 +10,7 @@ from streamreasoner.errors import TermError
 from streamreasoner.rdf.iris import resolve
 from streamreasoner.rdf.term_kind import is_iri, is_resource, is_triple_term
 from streamreasoner.rdf.terms import DIRECTIONS, parse, to_ntriples
-from streamreasoner.rdf.triple_terms import components, triple_term
+from streamreasoner.rdf.triple_terms import blank_nodes, components, triple_term
 from streamreasoner.rdf.vocabulary import (
     RDF_DIR_LANG_STRING,
     RDF_LANG_STRING,
@@ -220,12 +220,13 @@ def skolem(*arguments: str) -> str | None:
     """The blank node `_:sk<depth>.<hash>` for these terms; None if nested too deeply.
 
     The hash is the first 128 bits of SHA-256 over the canonical texts, joined with U+0000. The
-    depth is one more than that of the deepest argument that is such a blank node.
+    depth is one more than that of the deepest such blank node that is, or is in, an argument.
     """
     depth = 1
     for argument in arguments:
-        if (nested := _SKOLEM.fullmatch(argument)) is not None:
-            depth = max(depth, 1 + int(nested[1][:_DEPTH_DIGITS]))
+        for node in blank_nodes(argument):
+            if (nested := _SKOLEM.fullmatch(node)) is not None:
+                depth = max(depth, 1 + int(nested[1][:_DEPTH_DIGITS]))
     if depth > SKOLEM_DEPTH:
         return None
     digest = sha256("\0".join(arguments).encode()).hexdigest()
