@@ -69,6 +69,8 @@ def answers(found, query):
 def comparable(term):
     """A term, a number as its value: engines write the same number differently."""
     parsed = parse(canonical(term))
+    if parsed.components is not None:
+        return tuple(comparable(str(part)) for part in parsed.components)
     found = number(str(parsed))
     if found is None or parsed.value in {"NaN", "INF", "-INF"}:
         return str(parsed)

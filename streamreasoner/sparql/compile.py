@@ -25,6 +25,7 @@ from streamreasoner.lang.ast import (
     Variable,
     Wildcard,
 )
+from streamreasoner.lang.constants import triple_term
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places, placed
@@ -34,7 +35,7 @@ from streamreasoner.rdf.terms import canonical
 from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.sparql.algebra import TripleTerm, in_scope, variables_of
 from streamreasoner.sparql.parse import parse_query
-from streamreasoner.sparql.rules.dataset import Dataset
+from streamreasoner.sparql.rules.dataset import Dataset, may_be
 from streamreasoner.sparql.rules.patterns import Patterns
 from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError
 from streamreasoner.values.builtins import TESTS
@@ -195,7 +196,7 @@ class Construct:
             self._argument(each, part)
             for each in (pattern.subject, pattern.predicate, pattern.object)
         )
-        if isinstance(pattern.subject, TripleTerm):
+        if isinstance(pattern.subject, TripleTerm) or not may_be(pattern.object):
             return
         if isinstance(subject, Constant) and not is_resource(subject.term):
             return
@@ -218,7 +219,7 @@ class Construct:
             return Variable(self._book.variable(term.name), term.span)
         if isinstance(term, TripleTerm):
             parts = (term.subject, term.predicate, term.object)
-            return Call("triple", tuple(self._argument(each, body) for each in parts), term.span)
+            return triple_term((self._argument(each, body) for each in parts), term.span)
         assert isinstance(term, Constant)  # noqa: S101 - a template has no paths
         return term
 

@@ -22,6 +22,7 @@ from streamreasoner.lang.ast import (
     UnaryMinus,
     Variable,
 )
+from streamreasoner.lang.binding import bound_by
 from streamreasoner.lang.traversal import changed, variables
 from streamreasoner.rdf.vocabulary import UNBOUND
 
@@ -92,14 +93,7 @@ NOTHING_GIVEN = Body()
 
 def bound_by_atoms(literals: Iterable[Literal]) -> set[str]:
     """The variables that are arguments of positive atoms."""
-    return {
-        variable.name
-        for literal in literals
-        if isinstance(literal, Atom)
-        for argument in literal.arguments
-        if isinstance(argument, Variable | TripleTerm)
-        for variable in variables(argument)
-    }
+    return {name for literal in literals if isinstance(literal, Atom) for name in bound_by(literal)}
 
 
 def substituted(node: _Node, terms: Mapping[str, Expression]) -> _Node:

@@ -27,7 +27,6 @@ from streamreasoner.sparql.algebra import (
     Minus,
     Select,
     Service,
-    TripleTerm,
     Union,
     Values,
     in_scope,
@@ -42,6 +41,7 @@ from streamreasoner.sparql.rules.bodies import (
     names_of,
 )
 from streamreasoner.sparql.rules.conditions import Conditions
+from streamreasoner.sparql.rules.dataset import Nodes, may_match
 from streamreasoner.sparql.rules.groups import Groups
 from streamreasoner.sparql.rules.joins import Joins
 from streamreasoner.sparql.rules.paths import Paths
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from streamreasoner.lang.ast import Literal
-    from streamreasoner.sparql.algebra import Expression, Node, Pattern, Term, TriplePattern
+    from streamreasoner.sparql.algebra import Expression, Pattern, Term, TriplePattern
     from streamreasoner.sparql.rules.dataset import Dataset
     from streamreasoner.sparql.rules.rulebook import Rulebook
 
@@ -83,6 +83,7 @@ class Patterns:
         self._give(given)
         self._paths = Paths(book, dataset, given)
         self._groups = Groups(book)
+        self._nodes = Nodes(book, dataset)
         self._graph: Term | None = None
         self._counted = False
 
@@ -123,7 +124,7 @@ class Patterns:
                 bodies = self.joins.with_given(bodies, self._book.names(mentioned(expression)))
                 return self._fewer(extended(self._book, self._conditions, bodies, name, expression))
             case Graph(name, inner):
-                return self._in_graph(self._term(name), inner)
+                return self._in_graph(self._nodes.term(name), inner)
             case Values():
                 rows = listed(self._book, pattern, counted=self._counted)
                 return [self.joins.joined(self._empty(), row) for row in rows]
@@ -138,14 +139,6 @@ class Patterns:
             case _:
                 assert_never(pattern)
 
-    def _term(self, term: Node) -> Term:
-        if isinstance(term, Constant):
-            return term
-        if isinstance(term, TripleTerm):
-            message = "triple terms with variables are not supported in continuous queries"
-            raise UnsupportedError(message, term.span, "ask the query once")
-        return Variable(self._book.variable(term.name), term.span)
-
     def _empty(self) -> Body:
         """One empty solution, in a graph that exists."""
         if self._graph is None:
@@ -158,15 +151,7 @@ class Patterns:
             return [self._empty()]
         ways: list[tuple[Literal, ...]] = [()]
         for each in triples:
-            ends = self._term(each.subject), self._term(each.object)
-            more: list[tuple[Literal, ...]]
-            if isinstance(each.predicate, Variable):
-                predicate = self._term(each.predicate)
-                more = [(self._dataset.atom(ends[0], predicate, ends[1], self._graph),)]
-            else:
-                more = self._paths.ways(
-                    ends[0], each.predicate, ends[1], self._graph, counted=self._counted
-                )
+            more = self._ways(each) if may_match(each) else []
             ways = [(*way, *other) for way in ways for other in more]
             if len(ways) > MOST_BODIES * MOST_BODIES:
                 raise UnsupportedError("the paths have too many alternatives", each.subject.span)
@@ -174,6 +159,18 @@ class Patterns:
         return self._fewer(
             [each for body in bodies for each in self.joins.with_given([body], body.names)]
         )
+
+    def _ways(self, triple: TriplePattern) -> list[tuple[Literal, ...]]:
+        """How a triple pattern matches, in the graph that is looked at."""
+        if isinstance(triple.predicate, Constant | Variable):
+            subject, predicate, value = map(
+                self._nodes.expression, (triple.subject, triple.predicate, triple.object)
+            )
+            return [(self._dataset.atom(subject, predicate, value, self._graph),)]
+        start, before = self._nodes.end(triple.subject, self._graph)
+        end, after = self._nodes.end(triple.object, self._graph)
+        ways = self._paths.ways(start, triple.predicate, end, self._graph, counted=self._counted)
+        return [(*way, *before, *after) for way in ways]
 
     def _fewer(self, bodies: list[Body]) -> list[Body]:
         """The same solutions, as a predicate if there are many bodies."""
