@@ -22,6 +22,7 @@ from streamreasoner.cli.messaging.consume import consume
 from streamreasoner.cli.messaging.produce import produce
 from streamreasoner.cli.offline.check import check
 from streamreasoner.cli.offline.check_shapes import check_shapes
+from streamreasoner.cli.offline.convert import convert
 from streamreasoner.cli.offline.explain import explain
 from streamreasoner.cli.offline.explain_plan import explain_plan
 from streamreasoner.cli.offline.materialize import materialize
@@ -55,7 +56,7 @@ app = typer.Typer(cls=Group, no_args_is_help=True, pretty_exceptions_enable=Fals
 _RUN, _TOPICS = "Run a pipeline", "The topics of a pipeline"
 _PANELS: Mapping[str, Sequence[Callable[..., None]]] = {
     "Rules, facts and queries in files": (
-        *(materialize, query, explain, explain_plan, check, check_shapes, shell, warm),
+        *(materialize, query, explain, explain_plan, check, check_shapes, convert, shell, warm),
     ),
     "Begin a pipeline": (demo, init, doctor),
     _RUN: (run, bootstrap, serve),

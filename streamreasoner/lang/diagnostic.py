@@ -72,6 +72,7 @@ CATALOGUE = {
     "SR270": "A rule set is SPARQL 1.2 RL.",
     "SR271": "Variables of a rule set are defined before they are read, and once.",
     "SR272": "A rule set uses the part of SPARQL 1.2 RL that can be kept up to date.",
+    "SR273": "Rules that are converted to SPARQL-RL are about triples, and in its terms.",
     "SR301": "No predicate depends on its own negation.",
     "SR302": "No predicate depends on itself through an aggregate, except a min or max on its own.",
     "SR303": "A continuous query does not read the new terms that it makes.",

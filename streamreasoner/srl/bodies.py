@@ -23,7 +23,7 @@ from streamreasoner.lang.ast import (
 )
 from streamreasoner.lang.constants import triple_term
 from streamreasoner.rdf.term_kind import is_resource
-from streamreasoner.sparql.algebra import TripleTerm, nodes
+from streamreasoner.sparql.algebra import Apply, TripleTerm, nodes
 from streamreasoner.sparql.rule_set import Absence, Assignment, Filter, Triple
 from streamreasoner.sparql.rules.bodies import Body, substituted
 from streamreasoner.sparql.rules.comparisons import decided_by_test
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from streamreasoner.lang.ast import Expression as Value
-    from streamreasoner.lang.ast import Literal
-    from streamreasoner.sparql.algebra import Node
+    from streamreasoner.lang.ast import Literal, Span
+    from streamreasoner.sparql.algebra import Expression, Node
     from streamreasoner.sparql.rule_set import Element
     from streamreasoner.sparql.rule_set import Rule as SourceRule
     from streamreasoner.sparql.rules.rulebook import Rulebook
@@ -103,8 +103,6 @@ class Bodies:
         match element:
             case Triple() if not is_possible(element):
                 return []
-            case Absence(inner) if not all(map(is_possible, inner)):
-                return [body]
             case Triple():
                 found = self._atom(element, of_data=self._rule.of_data)
                 return [body.having((found,), _names(found))]
@@ -113,7 +111,7 @@ class Bodies:
             case Assignment(variable, expression):
                 return self._assigned(body, variable, expression)
             case Absence():
-                return [body.having((self._absent(body, element),))]
+                return self._without(body, element)
             case _:
                 assert_never(element)
 
@@ -133,6 +131,22 @@ class Bodies:
             )
             found.append(body.having((*given, *tests), (name,)))
         return found
+
+    def _without(self, body: Body, absence: Absence) -> list[Body]:
+        match absence.body:
+            case inner if not all(map(is_possible, inner)):
+                return [body]
+            case (Filter(Apply("=", (left, right))),) if _are_terms(left, right):
+                return self._not_equal(body, left, right, absence.span)
+            case _:
+                return [body.having((self._absent(body, absence),))]
+
+    def _not_equal(self, body: Body, left: Expression, right: Expression, span: Span) -> list[Body]:
+        """That two terms are not equal, or SPARQL cannot tell whether they are."""
+        [(_, x)], [(_, y)] = (self._conditions.values(each, body) for each in (left, right))
+        undecided = Negation(Call("comparable", (x, y), span), span)
+        ways = ((Comparison(x, "!=", y, span),), (Comparison(x, "=", y, span), undecided))
+        return [body.having(way) for way in ways]
 
     def _absent(self, body: Body, absence: Absence) -> Negation:
         """That nothing matches: the pattern itself, or a predicate of what does."""
@@ -162,6 +176,10 @@ class Bodies:
         columns = tuple(name for name in body.bound if name in inner or name in read)
         predicate = self._book.helper("absent", columns, parts)
         return Negation(atom(predicate, columns), absence.span)
+
+
+def _are_terms(*expressions: Expression) -> bool:
+    return all(isinstance(each, Constant | Variable) for each in expressions)
 
 
 def _no_exists(*_: object) -> NoReturn:

@@ -72,8 +72,10 @@ def _unified(left: _Known, right: _Known, links: dict[_Free, _Known]) -> bool:
         return True
     for free, other in ((left, right), (right, left)):
         if isinstance(free, _Free):
+            if _occurs(free, other, links):
+                return False
             links[free] = other
-            return not _occurs(free, other, links)
+            return True
     return (
         isinstance(left, tuple)
         and isinstance(right, tuple)

@@ -1,7 +1,8 @@
 """One file per mistake: what is printed about `<mistake>.dl` or `.srl` is `<mistake>.stderr`.
 
 To add one, write the rules, run `python tests/diagnostics/test_golden.py` and read what it wrote.
-What the rules import is in the folder `imported`.
+What the rules import is in the folder `imported`. Those of a name that begins with `converted` are
+converted to SPARQL-RL.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ import pytest
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.diagnostic import CATALOGUE, render
 from streamreasoner.program import load_program
+from streamreasoner.program.text import common_prefixes
+from streamreasoner.srl.writing.rules import rule_set_text
+
+CONVERTED = "converted"
 
 FILES = sorted(
     path for suffix in (".dl", ".srl") for path in Path(__file__).parent.glob(f"*{suffix}")
@@ -25,6 +30,8 @@ def printed(path):
     with chdir(path.parent):
         try:
             checked = load_program(Path(path.name))
+            if path.stem.startswith(CONVERTED):
+                rule_set_text(checked.programs, common_prefixes(checked.programs))
         except ProgramError as error:
             return f"{error}\n"
     return render(checked.warnings, checked.texts) + "\n"

@@ -142,7 +142,7 @@ def _as_rules(text: str, file: Path) -> str:
 
     if file.suffix != RULE_SET:
         return text
-    return canonical_text(check_source(text, file.name).programs)
+    return canonical_text(check_source(text, str(file)).programs)
 
 
 def _send_query(  # noqa: PLR0917 - what _send takes, and the name

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _NO_PATH = "write a rule for each alternative, and recursion for paths of any length"
 _NO_EXISTS = "write the pattern in the body, or `NOT { … }` as an element of it"
-_ABSENT = frozenset({"BOUND", "COALESCE", "MD5", "RAND", "SHA1", "SHA256", "SHA384", "SHA512"})
+ABSENT = frozenset({"BOUND", "COALESCE", "MD5", "RAND", "SHA1", "SHA256", "SHA384", "SHA512"})
+"""Functions of SPARQL that rule sets do not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,6 @@ class RuleSetReader(GroupReader):
     def function_call(self, place: Place, values: list[Any]) -> Expression:
         """`name(a, b)`."""
         token = values[0]
-        if token.upper() in _ABSENT:
+        if token.upper() in ABSENT:
             raise self._refusal(f"SPARQL-RL does not have the function `{token}`", place)
         return super().function_call(place, values)

@@ -399,6 +399,7 @@ def test_a_rule_set_is_removed_without_the_data_of_another():
         ("RULE { ?x ?x :b } WHERE { ?x :b ?y NOT { :a :a :b } }", "SR304"),
         ("RULE { ?x :b <<( ?x :c ?y )>> } WHERE { ?x :b ?y }", "SR304"),
         ("RULE { ?x :b <<( _:n :c :d )>> } WHERE { ?x :b <<( ?y :c :d )>> }", "SR304"),
+        ("RULE { ?x :b <<( ?y :c ?x )>> } WHERE { ?y :b ?x . ?x :b <<( ?x :c ?y )>> }", "SR304"),
         ("DATA { :a :b <<( ?x :c :d )>> }", "SR270"),
         ("RULE { ?x :b/:c ?y ~ } WHERE { ?x :b ?y }", "SR270"),
         ("RULE { } WHERE { ?x :b 'x'@en--up }", "SR270"),
@@ -420,6 +421,8 @@ def test_what_is_refused_has_a_code(text, code):
         'VERSION "1.2" PREFIX x: <http://example.org/x> BASE <http://example.org/>',
         "rule :r { } where data { } data { } prefix y: <http://example.org/y>",
         "DATA { 1 :p (:a [ :b () ]) , [] ; a :C }",
+        # No term has itself inside.
+        "RULE { ?x :b <<( ?x :c :d )>> } WHERE { ?z :a ?x . ?y :b ?y }",
         "RULE { ?x :y $z } WHERE { $x :y/(^:w/a) ?z . FILTER(isIRI(?x)) . ?z :v 1 . }",
     ],
 )

@@ -1,0 +1,1 @@
+"""Rules as texts of SPARQL-RL."""

@@ -1,0 +1,47 @@
+"""`convert`: rules in another notation."""
+
+from __future__ import annotations
+
+from typer.testing import CliRunner
+
+from streamreasoner.cli import app
+from streamreasoner.errors import ProgramError
+from streamreasoner.program import load_program
+
+RULES = """@prefix ex: <http://example.org/> .
+[ex:a, ex:to, ex:b] .
+@rule "http://example.org/far" [?x, ex:far, ?y], [?y, ex:size, ?n * 2] :-
+    ([?x, ex:to, ?y] | [?y, ex:from, ?x]), [?y, ex:n, ?n], ?n != ?x, ?n > 1, not is_iri(?n),
+    not [?x, ex:near, _], not { [?x, ex:via, ?z], contains(?z, "x") }, not asserted [_, ex:q, ?x] .
+"""
+
+
+def convert(*arguments):
+    """The result of the command."""
+    return CliRunner().invoke(app, ["convert", *map(str, arguments)])
+
+
+def test_rules_are_written_as_a_rule_set_and_back(tmp_path):
+    """In a file or on standard output; the rule set is one, and its rules are the same program."""
+    rules, rule_set = tmp_path / "rules.dl", tmp_path / "rules.srl"
+    rules.write_text(RULES.replace(", not asserted [_, ex:q, ?x]", ""))
+    assert convert(rules, "--to", "srl", "--output", rule_set).exit_code == 0
+    text = rule_set.read_text()
+    assert "DATA { ex:a ex:to ex:b }" in text
+    assert text.count("RULE <http://example.org/far> {") == 4
+    assert "NOT { FILTER(?n = ?x) }" in text
+    back = convert(rule_set, "--to", "dl")
+    assert back.exit_code == 0
+    (tmp_path / "back.dl").write_text(back.output)
+    assert load_program(tmp_path / "back.dl").hash == load_program(rule_set).hash
+
+
+def test_what_cannot_be_said_is_refused_with_its_place(tmp_path):
+    """One message, with the code, the line and what to do."""
+    rules = tmp_path / "rules.dl"
+    rules.write_text(RULES)
+    result = convert(rules, "--to", "srl")
+    assert isinstance(result.exception, ProgramError)
+    assert "rules.dl:5:76: SR273 SPARQL-RL does not have asserted facts that the" in str(
+        result.exception
+    )
