@@ -31,6 +31,7 @@ from streamreasoner.program.edit import (
     with_rules,
     without_rules,
 )
+from streamreasoner.program.sources import RULES
 from streamreasoner.state.in_effect import SOURCE, ProgramInEffect, stored_text
 
 if TYPE_CHECKING:
@@ -185,9 +186,9 @@ def _cut(text: str) -> str:
 def _changed(current: ProgramInEffect, message: ControlMessage) -> CheckedProgram:
     match message.operation:
         case Operation.ADD:
-            return with_rules(current.checked, message.rules, message.source)
+            return with_rules(current.checked, message.rules, message.source, RULES)
         case Operation.REMOVE:
-            return without_rules(current.checked, message.rules, message.source)
+            return without_rules(current.checked, message.rules, message.source, RULES)
         case Operation.REPLACE:
             return check_text(message.rules, message.source)
 

@@ -31,7 +31,10 @@ SUFFIXES = (".dl", RULE_SET, SHAPES, QUERY)
 """What names of files of a program end in."""
 
 
-MEDIA_TYPES = {"text/plain": ".dl", "application/sparql-rl": RULE_SET, "text/turtle": SHAPES}
+RULES = "text/plain"
+"""Media type of the rule language, whatever the name of a text ends in."""
+
+MEDIA_TYPES = {RULES: ".dl", "application/sparql-rl": RULE_SET, "text/turtle": SHAPES}
 """Media types of texts of rules, and what names of their files end in."""
 
 

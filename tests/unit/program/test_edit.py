@@ -134,3 +134,11 @@ def test_expiry_is_added_again_and_stays():
 
     assert added.expiries == program.expiries
     assert text(without_rules(added, more, "more.dl")) == text(program)
+
+
+def test_a_text_of_rules_may_have_the_name_of_what_it_was_made_of():
+    """A pipeline is sent the rules of a rule set or a query under the name of its file."""
+    base, more = check_text(BASE), "[?x, <urn:p>, ?x] :- [?x, <urn:q>, _] ."
+    for name in ("policy.srl", "late.rq", "shapes.ttl"):
+        added = with_rules(base, more, name, "text/plain")
+        assert text(without_rules(added, more, name, "text/plain")) == text(base)
