@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 
 import pyoxigraph
+from conformance.datasets import quad_row
 
 from streamreasoner.lang.parser import parse
 
@@ -59,9 +60,7 @@ def _case(heading, body):
 def graph(turtle):
     """The triples of a graph in Turtle, as facts."""
     read = pyoxigraph.parse(_HEADER + turtle, pyoxigraph.RdfFormat.TURTLE)
-    return frozenset(
-        ("triple", (str(each.subject), str(each.predicate), str(each.object))) for each in read
-    )
+    return frozenset(("triple", quad_row(each)) for each in read)
 
 
 def _facts(text):
