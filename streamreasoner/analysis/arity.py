@@ -12,10 +12,9 @@ from streamreasoner.lang.ast import (
     Atom,
     Declaration,
     Message,
-    declared,
-    directives,
 )
 from streamreasoner.lang.diagnostic import Diagnostic, line_of, similar
+from streamreasoner.lang.directives import declared, directives
 from streamreasoner.lang.traversal import walk
 
 if TYPE_CHECKING:

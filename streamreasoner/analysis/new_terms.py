@@ -32,7 +32,7 @@ GROWING = frozenset(
     {
         "add_duration", "bit_not", "bit_xor", "concat", "encode_for_uri", "md5", "replace", "sha1",
         "sha256", "sha384", "sha512", "shift_left", "skolem", "subtract_duration", "triple",
-        "uuid",
+        "triple_iri", "uuid",
     }
 )  # fmt: skip
 """Functions whose result can be larger than their arguments, or any of very many."""

@@ -11,6 +11,7 @@ from streamreasoner.analysis.expiry import expiries
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
+from streamreasoner.lang.directives import declared
 from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.lang.printer import print_expression, print_literal
 from streamreasoner.values.builtins import FUNCTIONS, TESTS
@@ -51,7 +52,7 @@ def misspelt(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     """Report undefined predicates whose names resemble another predicate, a test or a function."""
     rules = [rule for program in programs for rule in program.rules]
     defined = {head.predicate for rule in rules for head in rule.heads}
-    defined |= {item.predicate for item in ast.declared(programs, ast.Input)}
+    defined |= {item.predicate for item in declared(programs, ast.Input)}
     defined |= {item.pattern.predicate for item in expiries(programs)}
     used: dict[str, list[ast.Atom]] = {}
     for rule in rules:
@@ -115,7 +116,7 @@ def duplicates(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
 
 def unused(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     """Report predicates of the first program that are neither output nor used by another."""
-    published = {item.predicate for item in ast.declared(programs, ast.Output)}
+    published = {item.predicate for item in declared(programs, ast.Output)}
     if not published:
         return
     needed = {

@@ -25,6 +25,7 @@ REQUIRED = object()
 
 _SHOWN = 60
 _RULESET = re.compile(r"[a-z][a-z0-9-]*")
+_IRI = r"[a-zA-Z][a-zA-Z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*"
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 
@@ -253,6 +254,7 @@ def _bases(value: Any, directory: Path) -> dict[str, str]:
 
 
 TEXT = KeyKind("text", _text)
+IRI = KeyKind('an absolute IRI, such as "urn:example:graph"', _matching(_IRI))
 FORMAT = one_of(*FORMATS)
 FORMATS_OF_TOPICS = KeyKind(
     f"a table of input topics and formats ({', '.join(FORMATS)})", _by_topic(FORMATS, "format")

@@ -47,6 +47,8 @@ class OutputConfig:
         format: `json` for a message for each change, `nquads` and `rdf-patch` for many in one.
         envelope: `changes` for a log of changes; `upsert` for a message for each fact that comes,
             under a key of its own, and one without a value when it goes.
+        annotations: The IRI of a named graph that says which rules derive each triple; default: as
+            the program says it.
     """
 
     include: str = _key(kinds.one_of("derived", "all"), "derived")
@@ -54,6 +56,7 @@ class OutputConfig:
         kinds.one_of(FormatName.JSON, FormatName.NQUADS, FormatName.RDF_PATCH), FormatName.JSON
     )
     envelope: str = _key(kinds.one_of("changes", "upsert"), "changes")
+    annotations: str | None = _key(kinds.IRI, None)
 
     @property
     def upsert(self) -> bool:

@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from streamreasoner.rdf.terms import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from types import UnionType
-
     from streamreasoner.rdf.graph_mode import GraphMode
 
 TRIPLE = "triple"
@@ -352,6 +349,14 @@ class Graphs:
 
 
 @dataclass(frozen=True, slots=True)
+class Annotate:
+    """`@annotate ex:provenance .`: the named graph of what tells which rules derive a triple."""
+
+    graph: Constant
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Import:
     """`@import "file.dl" .`: rules of another file, or of a packaged ruleset by its name."""
 
@@ -403,11 +408,8 @@ class Columns:
 
 Declaration: TypeAlias = Input | Output | Hidden
 Directive: TypeAlias = (
-    Prefix | Base | Declaration | Graphs | Import | Query | Expires | Message | Columns
+    Prefix | Base | Declaration | Graphs | Annotate | Import | Query | Expires | Message | Columns
 )
-
-
-AnyDirective = TypeVar("AnyDirective", bound="Directive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,19 +432,3 @@ class Program:
     def prefixes(self) -> dict[str, str]:
         """Prefix name to IRI."""
         return {item.name: item.iri for item in self.directives if isinstance(item, Prefix)}
-
-
-def declared(
-    programs: Iterable[Program], kinds: type[Declaration] | UnionType
-) -> Iterator[PredicateIndicator]:
-    """Yield what the directives of these kinds declare, in textual order."""
-    for program in programs:
-        for directive in program.directives:
-            if isinstance(directive, kinds):
-                yield from directive.signatures
-
-
-def directives(programs: Iterable[Program], kind: type[AnyDirective]) -> Iterator[AnyDirective]:
-    """Yield the directives of one kind, in textual order."""
-    for program in programs:
-        yield from (item for item in program.directives if isinstance(item, kind))

@@ -22,8 +22,8 @@ CATALOGUE = {
     "SR102": "The text ends inside a statement, for example because its dot is missing.",
     "SR103": "A string or an IRI has no closing quotation mark or angle bracket.",
     "SR104": "A constant is not a valid RDF term.",
-    "SR105": "The directives are @prefix, @base, @input, @output, @hidden, @graphs, @import, "
-    "@query, @expires, @message and @columns.",
+    "SR105": "The directives are @prefix, @base, @input, @output, @hidden, @graphs, "
+    "@annotate, @import, @query, @expires, @message and @columns.",
     "SR106": "A relative IRI needs a @base before it.",
     "SR107": "An expression stands where a literal is expected, or vice versa.",
     "SR108": "Expressions and groups are nested at most 100 deep.",
@@ -42,6 +42,7 @@ CATALOGUE = {
     "SR214": "A @message names a constraint and its arguments; a constraint has one message.",
     "SR215": "A program says once how graphs count: `default`, `union` or `each`.",
     "SR216": "A @columns names each argument of a predicate, once, by a variable of its own.",
+    "SR217": "Annotations are in one named graph, which no rule reads as triples.",
     "SR220": "A prefix is declared before it is used.",
     "SR221": "A prefix has one IRI.",
     "SR222": "An imported file exists and contains rules in UTF-8.",

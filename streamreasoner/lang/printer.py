@@ -42,7 +42,7 @@ def print_program(program: ast.Program) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def print_directive(  # noqa: PLR0911 - one for each directive
+def print_directive(  # noqa: C901, PLR0911 - one for each directive
     directive: ast.Directive, prefixes: Mapping[str, str] | None = None
 ) -> str:
     """Print a directive, with its dot; without prefixes, IRIs are printed in full."""
@@ -55,6 +55,8 @@ def print_directive(  # noqa: PLR0911 - one for each directive
             return f"@{type(directive).__name__.lower()} {_signatures(signatures)} ."
         case ast.Graphs(mode):
             return f"@graphs {mode} ."
+        case ast.Annotate(graph):
+            return f"@annotate {print_expression(graph, prefixes)} ."
         case ast.Import(name):
             return f"@import {to_ntriples(name)} ."
         case ast.Query(predicate, file):

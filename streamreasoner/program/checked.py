@@ -26,8 +26,9 @@ from streamreasoner.analysis.warnings import (
     single_use,
     unused,
 )
-from streamreasoner.lang.ast import QUAD, Hidden, Input, Output, declared
+from streamreasoner.lang.ast import QUAD, Hidden, Input, Output
 from streamreasoner.lang.diagnostic import in_order, refuse
+from streamreasoner.lang.directives import declared
 from streamreasoner.lang.normal_form import normal_form, too_large
 from streamreasoner.lang.parser import ParsedText, read
 from streamreasoner.lang.printer import print_directive, print_literal, print_rule
@@ -41,7 +42,8 @@ from streamreasoner.program.constraint_checks import (
 )
 from streamreasoner.program.constraints import Constraint, constraints, within_graphs
 from streamreasoner.program.endless import endless_rules
-from streamreasoner.program.graphs import WITHIN, graph_mode, with_graphs
+from streamreasoner.program.graphs.annotations import annotated, with_annotations
+from streamreasoner.program.graphs.modes import WITHIN, graph_mode, with_graphs
 from streamreasoner.program.imports import with_imports
 from streamreasoner.program.sources import read_query, read_shapes, read_source
 from streamreasoner.program.text import common_prefixes
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from streamreasoner.analysis.strata.guards import Guarded
-    from streamreasoner.lang.ast import Atom, Declaration, Expires, Program, Rule
+    from streamreasoner.lang.ast import Annotate, Atom, Declaration, Expires, Program, Rule
     from streamreasoner.lang.diagnostic import Diagnostic
 
     Check: TypeAlias = Callable[[Program], Iterator[Diagnostic]]
@@ -102,8 +104,8 @@ class CheckedProgram:
             whose heads can be the same fact are in one stratum.
         guarded: How the schema decides the negation inside each stratum; None if it need not.
         inputs: Predicates declared with @input, in textual order.
-        outputs: Predicates declared with @output, in textual order; empty means all that are
-            neither hidden nor constraints.
+        outputs: Predicates declared with @output, in textual order, and that of annotations; empty
+            means all that are neither hidden nor constraints.
         hidden: Predicates declared with @hidden, in textual order.
         constraints: Predicates whose facts are violations, in textual order.
         warnings: Constructs that are legal but probably mistakes, in textual order.
@@ -257,6 +259,8 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     errors += (item for find in CHECKS_OF_ALL for item in find(programs))
     said, contradictory = graph_mode(written)
     errors += contradictory
+    annotate, misplaced = annotated(written)
+    errors += misplaced
     growing: list[Diagnostic] = []
     within = with_graphs(
         said,
@@ -264,6 +268,8 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         {*_declared(programs, Hidden), *expanded.arities},
     )
     parts = within.rules
+    if annotate is not None:
+        parts = (*parts, *with_annotations(annotate, parts))
     rules = tuple(part for part in parts if part.body)
     facts = tuple(dict.fromkeys(part.head for part in parts if not part.body))
     graph = dependencies(rules)
@@ -289,7 +295,7 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     warnings += growing
     violated = constraints(programs)
     inside = {of: within_graphs(violated[name], of) for name, of in within.constraints.items()}
-    used = arities(programs, *([QUAD] if said is not None else ()))
+    used = arities(programs, *([QUAD] if said is not None or annotate is not None else ()))
     used |= {of: used[name] + 1 for name, of in within.constraints.items()}
     return CheckedProgram(
         programs=written,
@@ -302,12 +308,17 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         strata=tuple(components),
         guarded=tuple(components.values()),
         inputs=_declared(programs, Input),
-        outputs=_declared(programs, Output),
+        outputs=_outputs(programs, annotate),
         hidden=_declared(programs, Hidden),
         constraints=MappingProxyType({**violated, **inside}),
         warnings=in_order(warnings, texts),
         expiries=expiries(programs),
     )
+
+
+def _outputs(programs: Sequence[Program], annotate: Annotate | None) -> tuple[str, ...]:
+    outputs = _declared(programs, Output)
+    return (*outputs, QUAD) if outputs and annotate is not None else outputs
 
 
 def _texts(programs: Sequence[Program]) -> dict[str, str]:

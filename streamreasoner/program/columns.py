@@ -9,6 +9,7 @@ from streamreasoner.analysis.arity import arities
 from streamreasoner.counts import counted
 from streamreasoner.lang import ast
 from streamreasoner.lang.diagnostic import Diagnostic, line_of, similar
+from streamreasoner.lang.directives import directives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ def column_names(programs: Sequence[ast.Program], predicate: str, arity: int) ->
     positions = positional(predicate, arity)
     if predicate in ast.COLUMNS:
         return positions
-    declared = (each.atom for each in ast.directives(programs, ast.Columns))
+    declared = (each.atom for each in directives(programs, ast.Columns))
     rules = (rule for program in programs for rule in program.rules if rule.body)
     atoms = chain(declared, (head for rule in rules for head in rule.heads))
     for atom in (atom for atom in atoms if atom.predicate == predicate and atom.arity == arity):
@@ -50,7 +51,7 @@ def wrong_columns(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     """Report directives about unknown predicates, for the second time, or with wrong names."""
     known = arities(programs)
     first: dict[str, ast.Columns] = {}
-    for each in ast.directives(programs, ast.Columns):
+    for each in directives(programs, ast.Columns):
         atom = each.atom
         earlier = first.setdefault(atom.predicate, each)
         if atom.predicate in ast.COLUMNS:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.diagnostic import Diagnostic, line_of, similar
+from streamreasoner.lang.directives import declared, directives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +60,7 @@ def asserted_violations(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]
         (ast.Input, "derive it from an @input predicate of another name"),
         (ast.Output, "omit it: violations are published to a topic of their own"),
     ):
-        for signature in ast.declared(programs, kind):
+        for signature in declared(programs, kind):
             if signature.predicate in marked:
                 message = f"'{signature.predicate}' is a constraint, not @{kind.__name__.lower()}"
                 yield Diagnostic("SR213", message, signature.span, hint)
@@ -80,7 +81,7 @@ def wrong_messages(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     """Report messages without a constraint, a second one, and unknown placeholders."""
     marked = constraint_heads(programs)
     first: dict[str, ast.Message] = {}
-    for message in ast.directives(programs, ast.Message):
+    for message in directives(programs, ast.Message):
         atom = message.atom
         earlier = first.setdefault(atom.predicate, message)
         if atom.predicate not in marked:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang import ast
+from streamreasoner.lang.directives import directives
 from streamreasoner.lang.printer import print_call, print_expression
 from streamreasoner.program.constraint_checks import PLACEHOLDER, constraint_heads
 from streamreasoner.program.text import common_prefixes
@@ -78,7 +79,7 @@ def _constants(args: Sequence[str]) -> tuple[ast.Constant, ...]:
 def constraints(programs: Sequence[ast.Program]) -> dict[str, Constraint]:
     """Return the constraints of a program of one or more files, in textual order."""
     prefixes = common_prefixes(programs)
-    templates = {each.atom.predicate: each for each in ast.directives(programs, ast.Message)}
+    templates = {each.atom.predicate: each for each in directives(programs, ast.Message)}
     return {
         name: Constraint(name, head.span, templates.get(name), prefixes)
         for name, head in constraint_heads(programs).items()

@@ -14,7 +14,9 @@ from streamreasoner.analysis.arity import arities
 from streamreasoner.counts import counted
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import (
+    Annotate,
     Columns,
+    Constant,
     Expires,
     Graphs,
     Hidden,
@@ -30,6 +32,8 @@ from streamreasoner.program.checked import check_all, check_text
 from streamreasoner.program.imports import is_of_query, with_imports
 from streamreasoner.program.sources import read_query, read_source, suffix_of
 from streamreasoner.program.text import canonical_text
+from streamreasoner.rdf.graph_mode import GraphMode
+from streamreasoner.rdf.terms import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +42,6 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Directive, Program
     from streamreasoner.lang.parser import ParsedText
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.rdf.graph_mode import GraphMode
 
     Statement: TypeAlias = "Rule | Directive | tuple[type[Directive], str]"
     """A rule, fact or directive; of @input, @output and @hidden each predicate by itself."""
@@ -67,15 +70,31 @@ def with_rules(
     return _extended(checked, _read(text, _unused(source, checked), source, media_type))
 
 
-def count_graphs(checked: CheckedProgram, mode: GraphMode) -> CheckedProgram:
-    """Return a program in which graphs count so; see `program.graphs`.
+def with_settings(
+    checked: CheckedProgram, graphs: str | None = None, annotations: str | None = None
+) -> CheckedProgram:
+    """Return a program that says what settings say; without any, the same.
+
+    Args:
+        checked: The program.
+        graphs: How graphs count; see `program.graphs.modes`.
+        annotations: The IRI of the graph of annotations; see `program.graphs.annotations`.
 
     Raises:
-        ProgramError: The program says otherwise.
+        ProgramError: The program says otherwise, or a setting says nothing.
     """
     first, *others = checked.programs
-    said = Graphs(mode, Span(first.source, 1, 1, 1, 1, 0, 0))
-    return check_all([replace(first, directives=(*first.directives, said)), *others])
+    place = Span(first.source, 1, 1, 1, 1, 0, 0)
+    said: list[Directive] = []
+    if graphs is not None:
+        if graphs not in [*GraphMode]:
+            raise ProgramError(f"Graphs count as {', '.join(GraphMode)}; {graphs!r} says nothing.")
+        said.append(Graphs(GraphMode(graphs), place))
+    if annotations is not None:
+        said.append(Annotate(Constant(canonical(f"<{annotations}>"), place), place))
+    if not said:
+        return checked
+    return check_all([replace(first, directives=(*first.directives, *said)), *others])
 
 
 def with_query(checked: CheckedProgram, name: str, text: str, source: str) -> CheckedProgram:
@@ -207,7 +226,7 @@ def _statements(program: Program) -> Iterator[Statement]:
         match directive:
             case Input(signatures) | Output(signatures) | Hidden(signatures):
                 yield from ((type(directive), each.predicate) for each in signatures)
-            case Message() | Columns() | Expires() | Graphs():
+            case Message() | Columns() | Expires() | Graphs() | Annotate():
                 yield directive
             case _:
                 pass
@@ -251,7 +270,7 @@ def _kept(directive: Directive, statements: set[Statement]) -> Directive | None:
             kind = type(directive)
             left = tuple(each for each in signatures if (kind, each.predicate) not in statements)
             return replace(directive, signatures=left) if left else None
-        case Message() | Columns() | Graphs():
+        case Message() | Columns() | Graphs() | Annotate():
             return None if directive in statements else directive
         case _:
             return directive

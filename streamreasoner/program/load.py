@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from streamreasoner import rulesets
 from streamreasoner.errors import ProgramError
 from streamreasoner.program.checked import check_shapes, check_source, check_text
-from streamreasoner.program.edit import count_graphs
+from streamreasoner.program.edit import with_settings
 from streamreasoner.program.imports import read_file, reason
 from streamreasoner.program.sources import SUFFIXES, suffix_of
-from streamreasoner.rdf.graph_mode import GraphMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def load_program(
-    rules: str | Path, graphs: str | None = None, media_type: str | None = None
+    rules: str | Path,
+    graphs: str | None = None,
+    media_type: str | None = None,
+    annotations: str | None = None,
 ) -> CheckedProgram:
     """Read and check rules.
 
@@ -34,6 +36,7 @@ def load_program(
             `.ttl`, those of SPARQL-RL in `.srl`, those of a query in `.rq`.
         graphs: How graphs count, as `@graphs` says it in the rules.
         media_type: Of which type a text is; a str is always a text then.
+        annotations: The IRI of the graph of annotations, as `@annotate` says it.
 
     Raises:
         ProgramError: The rules have mistakes, or there is no such file or ruleset.
@@ -43,11 +46,7 @@ def load_program(
             f"Rules are a text, a path or the name of a ruleset, not {type(rules).__name__}."
         )
     program = _load(rules) if media_type is None else _typed(rules, media_type)
-    if graphs is None:
-        return program
-    if graphs not in [*GraphMode]:
-        raise ProgramError(f"Graphs count as {', '.join(GraphMode)}; {graphs!r} says nothing.")
-    return count_graphs(program, GraphMode(graphs))
+    return with_settings(program, graphs, annotations)
 
 
 def _load(rules: str | Path) -> CheckedProgram:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.expiry import expiries
 from streamreasoner.lang.ast import (
+    Annotate,
     Columns,
     Graphs,
     Hidden,
     Input,
     Message,
     Output,
-    declared,
-    directives,
 )
+from streamreasoner.lang.directives import declared, directives
 from streamreasoner.lang.printer import print_directive, print_rule
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def canonical_text(programs: Sequence[Program]) -> str:
     lines += map(print_directive, _declaration(programs, Output))
     lines += (print_directive(expiry, prefixes) for expiry in expiries(programs))
     lines += map(print_directive, _declaration(programs, Hidden))
-    for kind in (Graphs, Message, Columns):
+    for kind in (Graphs, Annotate, Message, Columns):
         lines += dict.fromkeys(map(print_directive, directives(programs, kind)))
     lines += [print_rule(rule, prefixes) for program in programs for rule in program.rules]
     return "".join(f"{line}\n" for line in lines)

@@ -10,11 +10,13 @@ if TYPE_CHECKING:
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
+SH = "http://www.w3.org/ns/shacl#"
 OWL = "http://www.w3.org/2002/07/owl#"
 
 RDF_TYPE = RDF + "type"
 RDF_LANG_STRING = RDF + "langString"
 RDF_DIR_LANG_STRING = RDF + "dirLangString"
+RDF_REIFIES = RDF + "reifies"
 RDF_PLAIN_LITERAL = RDF + "PlainLiteral"
 RDF_XML_LITERAL = RDF + "XMLLiteral"
 RDF_JSON = RDF + "JSON"
@@ -24,6 +26,8 @@ RDFS_RANGE = RDFS + "range"
 RDFS_SUB_CLASS_OF = RDFS + "subClassOf"
 RDFS_SUB_PROPERTY_OF = RDFS + "subPropertyOf"
 RDFS_LITERAL = RDFS + "Literal"
+
+SH_SOURCE_RULE = SH + "sourceRule"
 
 UNBOUND = "<urn:streamreasoner:unbound>"
 """The term that stands for a variable of a query that is unbound, where facts have arguments."""

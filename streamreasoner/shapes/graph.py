@@ -13,12 +13,11 @@ from streamreasoner.errors import TermError
 from streamreasoner.rdf import nesting
 from streamreasoner.rdf.terms import canonical, of_oxigraph
 from streamreasoner.rdf.triple_terms import renamed
-from streamreasoner.rdf.vocabulary import RDF, RDFS_SUB_CLASS_OF
+from streamreasoner.rdf.vocabulary import RDF, RDFS_SUB_CLASS_OF, SH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-SH = "http://www.w3.org/ns/shacl#"
 SHAPES_GRAPH = "<urn:streamreasoner:shapes>"
 """The name of the graph of the shapes in queries."""
 

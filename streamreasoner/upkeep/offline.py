@@ -60,7 +60,9 @@ def configured_program(config: Config) -> CheckedProgram:
         ProgramError: The program is invalid.
         ConfigError: A mapping does not fit it.
     """
-    program = load_program(config.rules.program, config.rules.graphs)
+    program = load_program(
+        config.rules.program, config.rules.graphs, annotations=config.output.annotations
+    )
     may_change = config.rules.control_topic is not None
     check_mappings(
         config.input.map.values(),

@@ -189,6 +189,7 @@ FUNCTIONS: Mapping[str, Builtin[str | None]] = {
     "predicate": _exactly((TRIPLES,), IRIS, partial(term_functions.component, 1)),
     "object": _exactly((TRIPLES,), ANYTHING, partial(term_functions.component, 2)),
     "triple": _exactly((NODES, IRIS, ANYTHING), TRIPLES, term_functions.triple),
+    "triple_iri": _exactly((ANYTHING,) * 3, IRIS, term_functions.triple_iri),
     "coalesce": _at_least(1, ANYTHING, ANYTHING, term_functions.first),
     "canonical": _exactly((ANYTHING,), ANYTHING, spaces.canonical),
     "sort_key": Builtin((STRINGS, ANYTHING), STRINGS, 2, None, order.sort_key),

@@ -180,6 +180,12 @@ def str_lang_dir(text, language, direction):
     return f"{tagged}--{direct[0]}"
 
 
+def triple_iri(*terms):
+    """The IRI of a triple in provenance."""
+    digest = hashlib.sha256(" ".join(("triple", *terms)).encode()).hexdigest()
+    return f"<urn:streamreasoner:fact:{digest[:32]}>"
+
+
 def make_triple(subject, predicate, term):
     """A triple term; None if the subject or the predicate cannot be one."""
     if literal(subject) or triple(subject) or not TESTS["is_iri"](predicate):
@@ -207,6 +213,7 @@ FUNCTIONS = {
     "predicate": lambda term: (triple(term) or (None,) * 3)[1],
     "object": lambda term: (triple(term) or (None,) * 3)[2],
     "triple": make_triple,
+    "triple_iri": triple_iri,
     "skolem": skolem,
     "uuid": uuid,
     **more_builtins.FUNCTIONS,

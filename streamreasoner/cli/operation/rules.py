@@ -107,14 +107,11 @@ def replace(
     from streamreasoner.config import load
     from streamreasoner.lang.diagnostic import render
     from streamreasoner.pipeline.control import Operation
-    from streamreasoner.program.edit import canonical_program, count_graphs
+    from streamreasoner.program.edit import canonical_program
     from streamreasoner.program.load import load_program
-    from streamreasoner.rdf.graph_mode import GraphMode
 
-    checked = load_program(program)
     loaded = load(config)
-    if (graphs := loaded.rules.graphs) is not None:
-        checked = count_graphs(checked, GraphMode(graphs))
+    checked = load_program(program, loaded.rules.graphs, annotations=loaded.output.annotations)
     if checked.warnings:
         print(render(checked.warnings, checked.texts), file=sys.stderr)
     canonical = canonical_program(checked, program)

@@ -2,7 +2,7 @@
 
     <urn:streamreasoner:fact:…> rdf:reifies <<( ex:a rdf:type ex:B )>> ;
         prov:wasDerivedFrom <urn:streamreasoner:fact:…> ;
-        sr:sourceRule <urn:streamreasoner:rule:…> .
+        sh:sourceRule <urn:streamreasoner:rule:…> .
 
 These IRIs are hashes of facts and rules, so documents can be merged. A rule that is named by an IRI
 keeps it. A fact that is not a triple of RDF has its predicate and arguments in place of a triple.
@@ -10,19 +10,19 @@ keeps it. A fact that is not a triple of RDF has its predicate and arguments in 
 
 from __future__ import annotations
 
-import hashlib
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from streamreasoner.errors import DataError, TermError
+from streamreasoner.errors import DataError
 from streamreasoner.explain.proof import Absent, Aggregation, Derivation, Proved
 from streamreasoner.lang.ast import TRIPLE
-from streamreasoner.lang.printer import print_rule
+from streamreasoner.program.graphs.annotations import rule_iri
+from streamreasoner.rdf.minted import fact_iri
 from streamreasoner.rdf.term_kind import is_iri, is_resource
-from streamreasoner.rdf.terms import canonical, to_ntriples
+from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.rdf.triple_terms import triple_term
 from streamreasoner.rdf.version import VERSION
-from streamreasoner.rdf.vocabulary import RDF, RDFS
+from streamreasoner.rdf.vocabulary import RDF, RDFS, SH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 _HEADER = f"""{VERSION}PREFIX prov: <http://www.w3.org/ns/prov#>
 PREFIX rdf: <{RDF}>
 PREFIX rdfs: <{RDFS}>
+PREFIX sh: <{SH}>
 PREFIX sr: <urn:streamreasoner:>
 """
-_DIGITS = 32
 
 
 def proof_prov(proof: Proof, printer: ExplanationPrinter) -> str:
     """The steps of a proof, then the rules that they name."""
-    names = [_fact_iri(step.fact) for step in proof.steps]
+    names = [fact_iri(step.fact.predicate, step.fact.arguments) for step in proof.steps]
     rules: dict[str, Rule] = {}
     parts = [_HEADER]
     for name, step in zip(names, proof.steps, strict=True):
@@ -56,7 +56,7 @@ def facts_prov(proofs: Iterable[Proof], printer: ExplanationPrinter) -> Iterator
     rules: dict[str, Rule] = {}
     yield _HEADER
     for proof in proofs:
-        names = [_fact_iri(step.fact) for step in proof.steps]
+        names = [fact_iri(step.fact.predicate, step.fact.arguments) for step in proof.steps]
         yield "\n" + _described(names[0], _of_step(proof.steps[0], names, rules, printer))
     for name, rule in rules.items():
         yield "\n" + _described(name, _of_rule(rule, printer))
@@ -119,9 +119,9 @@ def _of_derivations(
     absent = dict.fromkeys(printer.part(each.atom) for each in premises if isinstance(each, Absent))
     if absent:
         yield "sr:absent", ", ".join(map(to_ntriples, absent))
-    named = {_rule_iri(each.rule): each.rule for each in derivations}
+    named = {rule_iri(each.rule): each.rule for each in derivations}
     rules |= {name: rule for name, rule in named.items() if name not in rules}
-    yield "sr:sourceRule", ", ".join(named)
+    yield "sh:sourceRule", ", ".join(named)
 
 
 def _of_rule(rule: Rule, printer: ExplanationPrinter) -> Iterator[tuple[str, str]]:
@@ -134,22 +134,3 @@ def _of_rule(rule: Rule, printer: ExplanationPrinter) -> Iterator[tuple[str, str
 
 def _is_rdf(subject: str, predicate: str, _object: str) -> bool:
     return is_resource(subject) and is_iri(predicate)
-
-
-def _fact_iri(fact: Fact) -> str:
-    return _hashed("fact", " ".join((fact.predicate, *fact.arguments)))
-
-
-def _rule_iri(rule: Rule) -> str:
-    """The IRI that names a rule, or one of its own."""
-    if rule.name is not None and ":" in rule.name:
-        try:
-            return canonical(f"<{rule.name}>")
-        except TermError:  # a name in words
-            pass
-    return _hashed("rule", print_rule(rule))
-
-
-def _hashed(kind: str, text: str) -> str:
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return f"<urn:streamreasoner:{kind}:{digest[:_DIGITS]}>"

@@ -90,6 +90,10 @@ class Builder:
         self._diagnostics.append(Diagnostic("SR215", message, span, f"write one of {modes}"))
         return None
 
+    def annotate(self, span: ast.Span, children: list[ast.Constant]) -> ast.Annotate:
+        """Read `@annotate ex:provenance .`."""
+        return ast.Annotate(children[0], span)
+
     def imported(self, span: ast.Span, children: list[str]) -> ast.Import | None:
         """Read `@import "file.dl" .`."""
         name = self._constants.literal(children[0], "", span)

@@ -54,8 +54,8 @@ _HINTS = (
     (
         re.compile(r"@[A-Za-z]*"),
         (
-            "directives are @prefix, @base, @input, @output, @hidden, @graphs, @import, @query, "
-            "@expires, @message and @columns"
+            "directives are @prefix, @base, @input, @output, @hidden, @graphs, @annotate, @import, "
+            "@query, @expires, @message and @columns"
         ),
     ),
     (re.compile(r"\{|\}"), "triples are written `[?s, ?p, ?o]`"),

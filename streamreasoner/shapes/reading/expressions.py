@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.rdf.term_kind import is_blank_node
-from streamreasoner.shapes.graph import SH, iri
+from streamreasoner.rdf.vocabulary import SH
+from streamreasoner.shapes.graph import iri
 from streamreasoner.shapes.inference import (
     Conforming,
     Intersection,

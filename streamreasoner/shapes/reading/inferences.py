@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from streamreasoner.lang.ast import Variable
 from streamreasoner.rdf.term_kind import is_blank_node, is_iri, is_literal, is_resource
 from streamreasoner.rdf.terms import parse
-from streamreasoner.rdf.vocabulary import RDF_TYPE
-from streamreasoner.shapes.graph import SH, iri
+from streamreasoner.rdf.vocabulary import RDF_TYPE, SH
+from streamreasoner.shapes.graph import iri
 from streamreasoner.shapes.inference import ShapeRule, Term, This, Triple
 from streamreasoner.shapes.paths import local_name
 from streamreasoner.shapes.reading.expressions import ExpressionError, Expressions

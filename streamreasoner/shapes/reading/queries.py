@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, cast
 from streamreasoner.errors import ProgramError
 from streamreasoner.rdf.term_kind import is_literal
 from streamreasoner.rdf.terms import parse
-from streamreasoner.rdf.vocabulary import OWL, RDF_TYPE
-from streamreasoner.shapes.graph import SH, SHAPES_GRAPH, iri
+from streamreasoner.rdf.vocabulary import OWL, RDF_TYPE, SH
+from streamreasoner.shapes.graph import SHAPES_GRAPH, iri
 from streamreasoner.shapes.paths import local_name
 from streamreasoner.shapes.reading.parameters import MANY, ONCE, UnsupportedError, is_true
 from streamreasoner.shapes.shape import Component, ConstraintQuery

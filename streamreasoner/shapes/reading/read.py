@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.rdf.term_kind import is_blank_node, is_iri
 from streamreasoner.rdf.terms import parse
-from streamreasoner.rdf.vocabulary import OWL, RDF_TYPE, RDFS, XSD_STRING
-from streamreasoner.shapes.graph import SH, iri
+from streamreasoner.rdf.vocabulary import OWL, RDF_TYPE, RDFS, SH, XSD_STRING
+from streamreasoner.shapes.graph import iri
 from streamreasoner.shapes.paths import local_name, path_words, read_path
 from streamreasoner.shapes.reading.inferences import Inferences
 from streamreasoner.shapes.reading.parameters import MANY, OF_PATHS, ONCE, UnsupportedError, is_true

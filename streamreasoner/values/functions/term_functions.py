@@ -8,6 +8,7 @@ from math import isnan
 
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.iris import resolve
+from streamreasoner.rdf.minted import fact_iri
 from streamreasoner.rdf.term_kind import is_iri, is_resource, is_triple_term
 from streamreasoner.rdf.terms import DIRECTIONS, parse, to_ntriples
 from streamreasoner.rdf.triple_terms import blank_nodes, components, triple_term
@@ -239,6 +240,11 @@ def uuid(*arguments: str) -> str:
     variant = "89ab"[int(digits[16], 16) & 3]
     parts = digits[:8], digits[8:12], f"8{digits[13:16]}", variant + digits[17:20], digits[20:]
     return canonical("-".join(parts))
+
+
+def triple_iri(*triple: str) -> str:
+    """The IRI of a triple in provenance."""
+    return fact_iri("triple", triple)
 
 
 def is_string(term: str) -> bool:

@@ -334,11 +334,11 @@ def test_every_fact_has_its_provenance(tmp_path):
         if pyoxigraph.NamedNode("http://www.w3.org/ns/prov#Entity") in each.get(str(RDF.type), [])
     }
     count = int(found.stdout.split()[0])
-    derived = [each for each in facts.values() if "urn:streamreasoner:sourceRule" in each]
+    derived = [each for each in facts.values() if "http://www.w3.org/ns/shacl#sourceRule" in each]
     assert len(facts) == count
     assert len(derived) == int(re.search(r"(\d+) of them derived", found.stdout)[1])
     for each in derived:
-        assert {*each["urn:streamreasoner:sourceRule"]} <= said.keys()
+        assert {*each["http://www.w3.org/ns/shacl#sourceRule"]} <= said.keys()
         assert {*each.get("http://www.w3.org/ns/prov#wasDerivedFrom", [])} <= facts.keys()
 
 

@@ -10,6 +10,7 @@ from streamreasoner.errors import DataError
 
 EX, PROV, SR = "http://example.org/", "http://www.w3.org/ns/prov#", "urn:streamreasoner:"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+SOURCE_RULE = "http://www.w3.org/ns/shacl#sourceRule"
 RULES = f"""@prefix ex: <{EX}> .
 @rule "http://example.org/rules#b" [?x, a, ex:B] :- [?x, a, ex:A], not [?x, ex:no, _] .
 [?x, a, ex:C] :- [?x, a, ex:B], name(?x, ?n), ?n != "" .
@@ -47,7 +48,7 @@ def test_a_proof_is_a_graph_of_reifiers():
     [name] = [each.subject for each in triples if each.object == ox.Literal("name")]
     assert {*objects(triples, c, f"{PROV}wasDerivedFrom")} == {b, name}
     assert objects(triples, b, f"{PROV}wasDerivedFrom") == [a]
-    assert objects(triples, b, f"{SR}sourceRule") == [ox.NamedNode(f"{EX}rules#b")]
+    assert objects(triples, b, SOURCE_RULE) == [ox.NamedNode(f"{EX}rules#b")]
     assert objects(triples, b, f"{SR}absent") == [ox.Literal("[ex:x, ex:no, _]")]
     assert not objects(triples, a, f"{PROV}wasDerivedFrom")
     assert objects(triples, a, f"{SR}statedAt")
@@ -78,3 +79,25 @@ def test_an_absent_fact_is_refused():
     """Nothing has derived it; the other formats say what is missing."""
     with pytest.raises(DataError, match="is not present"):
         Reasoner.from_rules(RULES).explain("[ex:z, a, ex:C]").prov()
+
+
+def test_annotations_name_facts_and_rules_as_proofs_do():
+    """The graph of annotations has a proof's reifiers and rules; a constraint has none."""
+    rules = f"{RULES}!wrong(?x) :- [?x, a, ex:C] .\n@annotate ex:provenance ."
+    reasoner = Reasoner.from_rules(rules)
+    quads = reasoner.facts("quad").to_arrow().to_pylist()
+    text = "".join(f"{row['s']} {row['p']} {row['o']} .\n" for row in quads)
+    annotations = {(each.subject, each.predicate, each.object) for each in graph(text)}
+    for kind in "BC":
+        triples = graph(reasoner.explain(f"[ex:x, a, ex:{kind}]").prov())
+        fact = reifier(triples, kind)
+        for predicate in (f"{RDF}reifies", SOURCE_RULE):
+            [value] = objects(triples, fact, predicate)
+            assert (fact, ox.NamedNode(predicate), value) in annotations
+    assert len(quads) == 2 * 4
+
+
+def test_annotations_are_published_where_triples_are():
+    """A program that says what is published need not name the predicate of annotations."""
+    program = Reasoner.from_rules(f"{RULES}@output triple .\n@annotate ex:provenance .").program
+    assert program.published == {"triple", "quad"}
