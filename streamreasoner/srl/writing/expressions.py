@@ -43,6 +43,7 @@ class Expressions:
 
     def __init__(self, prefixes: Mapping[str, str], fresh: Callable[[], str]) -> None:
         self._prefixes, self._fresh = prefixes, fresh
+        self._labels: dict[ast.Expression, int] = {}
 
     def term(self, term: ast.Expression) -> str:
         """A term of a triple; `_` is a variable of its own."""
@@ -58,6 +59,8 @@ class Expressions:
                 return f"?{self._fresh()}"
             case ast.TripleTerm():
                 return f"<<( {' '.join(map(self.term, term.parts))} )>>"
+            case ast.Call(ast.NEW_NODE, (label,)):
+                return f"_:n{self._labels.setdefault(label, len(self._labels) + 1)}"
             case _:
                 raise unsaid("expressions in triples", term.span, "name it: `?n = …`")
 

@@ -6,17 +6,23 @@ inequality is `NOT { FILTER (?x = ?y) }`, as rules tell terms apart that SPARQL 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import bindings, bound_by_atoms, definitions
 from streamreasoner.lang.diagnostic import Diagnostic, refuse
 from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.rdf.iris import is_absolute
 from streamreasoner.sparql.rules.rulebook import UnsupportedError
 from streamreasoner.srl.compile import compile_rule_set
-from streamreasoner.srl.writing.expressions import Expressions, names_of, tells_apart, unsaid
+from streamreasoner.srl.writing.expressions import (
+    Expressions,
+    names_of,
+    tells_apart,
+    unsaid,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,8 +44,10 @@ def rule_set_text(programs: Sequence[ast.Program], prefixes: Mapping[str, str]) 
     places: dict[int, ast.Span] = {}
     try:
         for text, span in _statements(programs, prefixes):
-            lines.append(text)
-            places[len(lines)] = span
+            # A rule that is written twice makes its nodes once.
+            if text not in lines:
+                lines.append(text)
+                places[len(lines)] = span
     except UnsupportedError as error:
         raise refuse([Diagnostic("SR273", str(error), error.span, error.hint)], texts) from None
     text = "".join(f"{line}\n" for line in lines)
@@ -67,8 +75,11 @@ def _statements(
     rules = [rule for program in programs for rule in program.rules]
     has_facts = any(not rule.body for rule in rules)
     for rule in rules:
-        for part in normal_form(rule):
-            yield _Writer(part, prefixes, has_facts=has_facts).text(), rule.span
+        # The heads that share new nodes are one rule.
+        together = _makes_nodes(rule)
+        for part in normal_form(replace(rule, heads=rule.heads[:1]) if together else rule):
+            written = replace(part, heads=rule.heads) if together else part
+            yield _Writer(written, prefixes, has_facts=has_facts).text(), rule.span
 
 
 class _Writer:
@@ -93,7 +104,7 @@ class _Writer:
         of_data = self._reads_data(rule.atoms)
         body = [self._triple(each) for each in rule.atoms]
         body += (f"SET(?{name} := {self._say.value(value)})" for name, value in found.assignments)
-        sets, head = self._head()
+        sets, head = self._heads()
         conditions = [each for each in found.filters if not _is_negation(each)]
         body += sets
         body += map(self._condition, conditions)
@@ -111,13 +122,27 @@ class _Writer:
             return ""
         return f"<{name}> "
 
-    def _head(self) -> tuple[list[str], str]:
-        """Assignments of what the head computes, and its triple."""
-        head = self._rule.head
+    def _heads(self) -> tuple[list[str], str]:
+        """Assignments of what the heads compute, and their triples."""
+        sets: list[str] = []
+        if _makes_nodes(self._rule):
+            for wildcard in (each for atom in self._rule.atoms for each in traversal.walk(atom)):
+                if isinstance(wildcard, ast.Wildcard):
+                    hint = "name it: each of its terms makes a node"
+                    raise unsaid("`_` in a rule that makes nodes", wildcard.span, hint)
+        triples = [self._head(head, sets) for head in self._rule.heads]
+        if sets and len(triples) > 1:
+            hint = "write the head that computes in a rule of its own"
+            raise unsaid("values of one head next to another", self._rule.span, hint)
+        return sets, " . ".join(triples)
+
+    def _head(self, head: ast.Atom, sets: list[str]) -> str:
         self._of_triples(head)
-        sets, parts = [], []
+        parts = []
         for argument in head.arguments:
-            if isinstance(argument, ast.Constant | ast.Variable | ast.TripleTerm):
+            if isinstance(argument, ast.Constant | ast.Variable | ast.TripleTerm) or (
+                isinstance(argument, ast.Call) and argument.function == ast.NEW_NODE
+            ):
                 parts.append(self._say.term(argument))
                 continue
             name = next(self._fresh)
@@ -127,7 +152,7 @@ class _Writer:
         if isinstance(verb, ast.Variable) and not self._is_iri(verb):
             what = f"triples whose predicate is not an IRI, as ?{verb.name} may not be"
             raise unsaid(what, verb.span, f"add `is_iri(?{verb.name})` to the body")
-        return sets, " ".join(parts)
+        return " ".join(parts)
 
     def _is_iri(self, verb: ast.Variable) -> bool:
         return any(
@@ -205,6 +230,10 @@ class _Writer:
         found = bindings(self._rule)
         inner = bound_by_atoms(ast.Rule((self._rule.head,), tuple(atoms), self._rule.span))
         return {*bound_by_atoms(self._rule), *inner, *(name for name, _ in found.assignments)}
+
+
+def _makes_nodes(rule: ast.Rule) -> bool:
+    return any(node for head in rule.heads for node in traversal.new_nodes(head))
 
 
 def _is_negation(literal: ast.Literal) -> bool:

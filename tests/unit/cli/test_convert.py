@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typer.testing import CliRunner
 
+from streamreasoner import Reasoner, Term, Update
 from streamreasoner.cli import app
 from streamreasoner.errors import ProgramError
 from streamreasoner.program import load_program
+from streamreasoner.program.checked import check_source
 
 RULES = """@prefix ex: <http://example.org/> .
 [ex:a, ex:to, ex:b] .
@@ -34,6 +36,32 @@ def test_rules_are_written_as_a_rule_set_and_back(tmp_path):
     assert back.exit_code == 0
     (tmp_path / "back.dl").write_text(back.output)
     assert load_program(tmp_path / "back.dl").hash == load_program(rule_set).hash
+
+
+NODES = """@prefix ex: <http://example.org/> .
+[blank("claim"), ex:of, ?x], [?x, ex:has, <<( blank("claim") ex:on blank("day") )>>] :-
+    [?x, ex:p, ?y] .
+"""
+
+
+def test_new_nodes_are_those_of_a_solution_in_both(tmp_path):
+    """Heads that share one stay one rule, which is written once; `_` would make more of them."""
+    rules = tmp_path / "rules.dl"
+    rules.write_text(f"{NODES}{NODES.partition(chr(10))[2]}")
+    text = convert(rules, "--to", "srl").output
+    found = []
+    for program in (load_program(rules), check_source(text, "rules.srl")):
+        reasoner = Reasoner(program)
+        triples = [
+            (f"<urn:{s}>", "<http://example.org/p>", f'"{o}"') for s, o in ("aa", "ab", "bb")
+        ]
+        reasoner.apply([Update("triple", tuple(map(Term.parse, each))) for each in triples])
+        found.append(len(reasoner.session.engine.facts("triple")))
+    assert found == [9, 9]
+    rules.write_text(NODES.replace("?y]", "_]"))
+    assert "SR273 SPARQL-RL does not have `_` in a rule that makes" in str(
+        convert(rules, "--to", "srl").exception
+    )
 
 
 def test_what_cannot_be_said_is_refused_with_its_place(tmp_path):
