@@ -9,13 +9,18 @@ would take for IRIs and damaged literals. Adding digests changes the log, not th
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+import pyarrow.compute as pc
+
 from streamreasoner.errors import StateError
-from streamreasoner.state import programs, schemas
+from streamreasoner.rdf.texts import are_iris
+from streamreasoner.state import programs, restore, schemas
 from streamreasoner.state.delta import checkpoint, datafile, log, snapshot
+from streamreasoner.state.delta.held import HeldTable
 from streamreasoner.state.version import FORMAT, SEMANTICS, StateVersion
 
 if TYPE_CHECKING:
@@ -26,8 +31,12 @@ if TYPE_CHECKING:
     from streamreasoner.state.delta.snapshot import Snapshot
 
 
-_AFFECTED: Final = MappingProxyType({2: "matches"})
-"""The built-in whose meaning changed, by semantics; a program without it is not affected."""
+_AFFECTED: Final = MappingProxyType(
+    {2: re.compile("matches"), 3: re.compile(r"\b(?:min|max|lowest|highest|sort_key)(?=\()")}
+)
+"""The built-ins whose meaning changed, by semantics; a program without them is not affected."""
+_ORDER_OF_IRIS: Final = 3
+"""The semantics that affect no state whose IRIs have the same order with and without brackets."""
 
 
 def versions(directory: Path) -> dict[str, StateVersion]:
@@ -112,16 +121,25 @@ def adopt_semantics(directory: Path) -> None:
     # After a crash the epoch of the last program may be incomplete: the one before is in effect.
     texts = [program.text for _, program in programs.read(directory / schemas.PROGRAMS)[-2:]]
     for semantics in range(oldest, SEMANTICS):
-        name = _AFFECTED[semantics + 1]
-        if any(name in text for text in texts):
-            raise StateError(
-                f"The state in {directory} has semantics {oldest}, this release has {SEMANTICS}: "
-                f"`{name}`, which the program uses, has a new meaning. Rebuild the state from its "
-                "asserted facts: streamreasoner rebuild --config CONFIG --into DIRECTORY"
-            )
+        found = [name for text in texts for name in _AFFECTED[semantics + 1].findall(text)]
+        if not found or (semantics + 1 == _ORDER_OF_IRIS and _are_ordered_alike(directory)):
+            continue
+        raise StateError(
+            f"The state in {directory} has semantics {oldest}, this release has {SEMANTICS}: "
+            f"`{found[0]}`, which the program uses, has a new meaning. Rebuild the state from its "
+            "asserted facts: streamreasoner rebuild --config CONFIG --into DIRECTORY"
+        )
     for name, version in by_table.items():
         if version.semantics < SEMANTICS:
             set_properties(directory / name, StateVersion.current().properties)
+
+
+def _are_ordered_alike(directory: Path) -> bool:
+    """Whether the IRIs of a state have the same order with and without the bracket at their end."""
+    terms = restore.terms_by_id(HeldTable(directory / schemas.TERMS))
+    iris = terms.filter(are_iris(terms))
+    bare = pc.utf8_slice_codeunits(iris, 0, -1)
+    return bool(pc.sort_indices(iris).equals(pc.sort_indices(bare)))
 
 
 def seal(table: Path) -> None:

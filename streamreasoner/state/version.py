@@ -9,6 +9,7 @@ that the state does not hold. A test compares the digests of many programs with 
 the number. List in `state.migrate` which programs are affected.
 
 2: `matches` uses RE2, whose patterns differ from Python's.
+3: IRIs are ordered without the bracket that ends them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FORMAT: Final = 2
-SEMANTICS: Final = 2
+SEMANTICS: Final = 3
 
 FORMAT_PROPERTY: Final = "streamreasoner.format"
 SEMANTICS_PROPERTY: Final = "streamreasoner.semantics"

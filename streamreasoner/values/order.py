@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 
-from streamreasoner.rdf.term_kind import is_blank_node, is_literal, is_triple_term
+from streamreasoner.rdf.term_kind import is_blank_node, is_iri, is_triple_term
 from streamreasoner.rdf.triple_terms import components
 from streamreasoner.rdf.vocabulary import UNBOUND
 from streamreasoner.values.literal import canonical, literal, string
@@ -36,8 +36,10 @@ def order_key(term: str) -> bytes:
 
 def _simple_key(term: str) -> bytes:
     text = term.encode()
-    if not is_literal(term):
-        return (_BLANK_NODE if is_blank_node(term) else _IRI) + text
+    if is_blank_node(term):
+        return _BLANK_NODE + text
+    if is_iri(term):
+        return _IRI + text[1:-1]
     parsed = literal(term)
     if parsed is None or parsed.value.kind is ValueKind.NONE:
         return _OTHER + text

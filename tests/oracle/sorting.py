@@ -37,7 +37,7 @@ def key_of(term):
         return bytes([TRIPLE]) + ended + bytes(key_of(parts[2]))
     text = term.encode()
     if not term.startswith('"'):
-        return bytes([term[0] == "<"]) + text
+        return bytes([term[0] == "<"]) + term.strip("<>").encode()
     content = value(MIDNIGHT.sub(r"\1T00:00:00\2dateTime>", term))
     if content is None:
         return bytes([OTHER]) + text

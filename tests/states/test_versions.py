@@ -20,6 +20,7 @@ from streamreasoner.errors import DataError, StateError
 from streamreasoner.program import load_program
 from streamreasoner.program.text import ProgramText
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.terms import Term
 from streamreasoner.state import Tables, check_version, migrate, schemas, version
 from streamreasoner.state.migrate import seal, set_properties, versions
 from streamreasoner.state.version import FORMAT, SEMANTICS, StateVersion
@@ -219,12 +220,36 @@ def test_semantics_are_adopted_where_the_program_derives_the_same(tmp_path, matc
         set_properties(tmp_path / name, StateVersion(FORMAT, 1).properties)
 
     if matches:
-        with pytest.raises(StateError, match=r"semantics 1, .* 2: `matches`.*rebuild --config"):
+        with pytest.raises(StateError, match=r"semantics 1, .* 3: `matches`.*rebuild --config"):
             migrate(tmp_path)
         assert {each.semantics for each in versions(tmp_path).values()} == {1}
     else:
         migrate(tmp_path)
         check_version(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("rules", "nodes", "refused"),
+    [
+        ("p(min(?x)) :- q(?x) .", ("urn:a1", "urn:a10"), "min"),
+        ('p(sort_key("a", ?x)) :- q(?x) .', ("urn:a", "urn:a/b"), "sort_key"),
+        ("p(max(?x)) :- q(?x) .", ("urn:a", "urn:ab"), None),
+        ("p(count(?x)) :- q(?x) .", ("urn:a1", "urn:a10"), None),
+    ],
+)
+def test_another_order_of_iris_is_adopted_where_the_state_has_none(tmp_path, rules, nodes, refused):
+    """With semantics 3 an IRI comes before those that it begins, whatever they go on with."""
+    with Reasoner.open(tmp_path, rules) as reasoner:
+        reasoner.apply([Update("q", (Term.parse(f"<{node}>"),)) for node in nodes])
+    for name in schemas.NAMES:
+        set_properties(tmp_path / "tables" / name, StateVersion(1, 2).properties)
+
+    if refused:
+        with pytest.raises(StateError, match=rf"semantics 2, .* 3: `{refused}`.*rebuild --config"):
+            migrate(tmp_path / "tables")
+    else:
+        assert migrate(tmp_path / "tables") == 1
+        check_version(tmp_path / "tables")
 
 
 def test_a_rebuilt_state_derives_what_readers_have(earlier):

@@ -2,9 +2,9 @@
 
 Blank nodes come before IRIs, IRIs before literals, and literals before triple terms (SPARQL 1.2,
 section 15.1); literals are ordered by kind: booleans, numbers, dates and times, strings, others.
-Triple terms are ordered by subject, then predicate, then object, each as this order has it. Within
-a kind literals are ordered by value; ties, and terms without a value, by the UTF-8 bytes of their
-canonical text.
+Triple terms are ordered by subject, then predicate, then object, each as this order has it. IRIs
+are ordered by their UTF-8 bytes, without the brackets. Within a kind literals are ordered by value;
+ties, and terms without a value, by the UTF-8 bytes of their canonical text.
 
 Numbers are ordered by their nearest double, NaN last; of those with the same double, exact numbers
 come before xsd:double and xsd:float, and are ordered exactly. Negative zero equals zero.
@@ -86,7 +86,10 @@ def order(values: np.ndarray, left: int, right: int) -> int:
         result = compare_exact(values, left, right)
     elif rank == _STRINGS:
         result = compare_strings(values, left, right)
-    return result if result != 0 else compare_texts(values, left, right)
+    if result != 0:
+        return result
+    # The bracket that ends an IRI would come before most characters.
+    return compare_texts(values, left, right, 1 if rank == _IRIS else 0)
 
 
 @kernel
@@ -135,13 +138,13 @@ def order_doubles(left: float, right: float) -> int:
 
 
 @kernel
-def compare_texts(values: np.ndarray, left: int, right: int) -> int:
-    """Order by the bytes of the canonical texts."""
+def compare_texts(values: np.ndarray, left: int, right: int, end: int) -> int:
+    """Order by the bytes of the canonical texts, without so many at their ends."""
     starts = int64_column(values[HEADER_STARTS])
     first = values[HEADER_ARENA] + starts[left]
     second = values[HEADER_ARENA] + starts[right]
-    first_length = starts[left + 1] - starts[left]
-    second_length = starts[right + 1] - starts[right]
+    first_length = starts[left + 1] - starts[left] - end
+    second_length = starts[right + 1] - starts[right] - end
     length = min(first_length, second_length)
     i = 0
     while i + _WORD_BYTES <= length and load_word(first + i) == load_word(second + i):
