@@ -51,12 +51,14 @@ class ParsedText:
         diagnostics: In no particular order.
         complete: Whether `program` has all statements of the text.
         warnings: Constructs of the text that are legal but probably mistakes.
+        is_rule_set: Whether the text is of SPARQL-RL, whose conditions are about all such texts.
     """
 
     program: Program
     diagnostics: tuple[Diagnostic, ...]
     complete: bool
     warnings: tuple[Diagnostic, ...] = ()
+    is_rule_set: bool = False
 
 
 def parse(text: str, source: str = "<rules>") -> Program:

@@ -18,7 +18,13 @@ from streamreasoner.lang import limits
 from streamreasoner.lang.ast import Atom, Import, Query
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.traversal import walk
-from streamreasoner.program.sources import SHAPES, read_query, read_shapes, read_source
+from streamreasoner.program.sources import (
+    SHAPES,
+    not_stratified_together,
+    read_query,
+    read_shapes,
+    read_source,
+)
 
 if TYPE_CHECKING:
     from streamreasoner.lang.ast import Program
@@ -66,7 +72,8 @@ def with_imports(main: ParsedText) -> tuple[ParsedText, ...]:
         readings.append(reading)
     readings += read_shapes(shapes) if shapes else ()
     taken = [_taken(query, answers, readings) for query, answers in queries]
-    if problems := [each for each in taken if each is not None]:
+    problems = [each for each in taken if each is not None]
+    if problems := [*problems, *not_stratified_together(readings)]:
         readings[0] = replace(readings[0], diagnostics=(*readings[0].diagnostics, *problems))
     return tuple(readings)
 

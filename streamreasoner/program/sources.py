@@ -14,8 +14,9 @@ from streamreasoner.errors import ProgramError
 from streamreasoner.lang.parser import read
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from streamreasoner.lang.diagnostic import Diagnostic
     from streamreasoner.lang.parser import ParsedText
 
 SHAPES = ".ttl"
@@ -26,6 +27,8 @@ QUERY = ".rq"
 
 RULE_SET = ".srl"
 """Suffix of files of SPARQL-RL."""
+
+_SEVERAL = 2
 
 SUFFIXES = (".dl", RULE_SET, SHAPES, QUERY)
 """What names of files of a program end in."""
@@ -88,6 +91,20 @@ def read_rule_set(text: str, source: str) -> ParsedText:
     from streamreasoner.srl.compile import compile_rule_set  # noqa: PLC0415
 
     return compile_rule_set(text, source)
+
+
+def not_stratified_together(readings: Iterable[ParsedText]) -> tuple[Diagnostic, ...]:
+    """What is wrong with the rule sets of a program as one, of which each is right by itself."""
+    texts = {
+        each.program.source: each.program.text
+        for each in readings
+        if each.is_rule_set and not each.diagnostics
+    }
+    if len(texts) < _SEVERAL:
+        return ()
+    from streamreasoner.srl.compile import problems_of  # noqa: PLC0415
+
+    return problems_of([*texts.items()])
 
 
 def is_query(source: str) -> bool:

@@ -36,7 +36,7 @@ from streamreasoner.sparql.lasting import with_lasting_names, with_numbered_node
 from streamreasoner.sparql.reading import grammar
 from streamreasoner.sparql.reading.rule_sets import RuleSetReader
 from streamreasoner.sparql.reading.source import Source
-from streamreasoner.sparql.rule_set import Assignment, Triple
+from streamreasoner.sparql.rule_set import Assignment, RuleSet, Triple
 from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError
 from streamreasoner.srl.bodies import Bodies, is_possible
 from streamreasoner.srl.dependencies import dependencies
@@ -44,11 +44,11 @@ from streamreasoner.srl.strata import not_stratified, too_deep
 from streamreasoner.srl.well_formed import ill_formed, variables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from streamreasoner.lang.ast import Directive, Expression
     from streamreasoner.sparql.algebra import Node
-    from streamreasoner.sparql.rule_set import Rule, RuleSet
+    from streamreasoner.sparql.rule_set import Rule
 
 _SUFFIX = ".srl"
 _NUMBERED = re.compile(r" \(\d+\)$")
@@ -66,12 +66,7 @@ def compile_rule_set(text: str, source: str) -> ParsedText:
         rule_set = read_rule_set(text, source)
     except ProgramError as error:
         return _refused(text, source, cast("tuple[Diagnostic, ...]", error.diagnostics))
-    graph = dependencies(rule_set)
-    if problems := (
-        tuple(ill_formed(rule_set))
-        or tuple(not_stratified(rule_set, graph))
-        or tuple(too_deep(rule_set, graph))
-    ):
+    if problems := tuple(ill_formed(rule_set)) or _problems(rule_set):
         return _refused(text, source, problems)
     beginning = Places(source, text).span(0, 1)
     try:
@@ -94,7 +89,31 @@ def compile_rule_set(text: str, source: str) -> ParsedText:
     if helpers:
         directives.append(Hidden(tuple(helpers.values()), beginning))
     program = Program(source, text, tuple(directives), tuple(rules))
-    return ParsedText(program, (), complete=True)
+    return ParsedText(program, (), complete=True, is_rule_set=True)
+
+
+def problems_of(texts: Sequence[tuple[str, str]]) -> tuple[Diagnostic, ...]:
+    """What is wrong with rule sets as one: a cycle, or nodes of too many levels.
+
+    Args:
+        texts: Names and texts of well-formed rule sets, each right by itself.
+    """
+    parts = [read_rule_set(text, source) for source, text in texts]
+    # Blank nodes of two of them may have one name; unification keeps its two sides apart.
+    return _problems(
+        RuleSet(
+            rules=tuple(rule for part in parts for rule in part.rules),
+            data=(),
+            imports=(),
+            blank_nodes=frozenset(name for part in parts for name in part.blank_nodes),
+            prefixes=tuple(prefix for part in parts for prefix in part.prefixes),
+        )
+    )
+
+
+def _problems(rule_set: RuleSet) -> tuple[Diagnostic, ...]:
+    graph = dependencies(rule_set)
+    return tuple(not_stratified(rule_set, graph)) or tuple(too_deep(rule_set, graph))
 
 
 def read_rule_set(text: str, source: str) -> RuleSet:

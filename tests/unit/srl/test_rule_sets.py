@@ -349,6 +349,22 @@ def test_triple_terms_are_matched_and_made(rules, data, expected):
         assert present(reasoner) == present(fresh)
 
 
+def test_imported_rule_sets_are_stratified_as_one(tmp_path):
+    """A cycle through two documents is refused, with the lines of both."""
+    other, main = tmp_path / "other.srl", tmp_path / "main.srl"
+    other.write_text(f"{PREFIXES}RULE {{ ?x :q ?n }} WHERE {{ ?x :p ?n }}")
+    rule = "RULE { ?x :p ?n } WHERE { ?x :q ?m SET(?n := ?m + 1) }"
+    main.write_text(f"{PREFIXES}IMPORTS <other.srl> {rule}")
+    with pytest.raises(
+        ProgramError, match=r"main.srl:3:.* SR304 .*\n.*\n.*\n.*line 3 of .*other.srl"
+    ):
+        Reasoner.from_rules(main)
+    with pytest.raises(ProgramError, match="SR304"):
+        Reasoner.from_rules(f'@import "{main}" . @import "{other}" .')
+    main.write_text(f"{PREFIXES}IMPORTS <other.srl> {rule.replace('WHERE', 'WHERE DATA')}")
+    Reasoner.from_rules(main)
+
+
 POLICY = f"PREFIX : <{EX}> DATA {{ :a :p [] }} RULE :r {{ ?y :q ?x }} WHERE {{ ?x :p ?y }}"
 RULE_SET = {"media_type": "application/sparql-rl; version=1.2"}
 
