@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from streamreasoner.analysis.strata.components import components
 from streamreasoner.analysis.strata.dependency import unifies
-from streamreasoner.analysis.strata.term_agreement import agree
+from streamreasoner.analysis.strata.unification import agree
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.printer import print_expression, print_literal

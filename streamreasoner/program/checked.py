@@ -15,8 +15,7 @@ from streamreasoner.analysis.lattices import lattice_clashes
 from streamreasoner.analysis.patterns import invalid_patterns
 from streamreasoner.analysis.safety import unsafe
 from streamreasoner.analysis.sizes import beyond_limits
-from streamreasoner.analysis.strata.dependency import dependencies
-from streamreasoner.analysis.strata.stratify import decided_strata, unstratifiable
+from streamreasoner.analysis.strata.told_apart import APART, stratified
 from streamreasoner.analysis.types import type_errors
 from streamreasoner.analysis.warnings import (
     cartesian_products,
@@ -139,7 +138,8 @@ class CheckedProgram:
     @property
     def left_out(self) -> frozenset[str]:
         """Predicates whose facts explanations leave out: the unlisted ones, in graphs too."""
-        return self.unlisted.union(name for name in self.helpers if name.endswith(WITHIN))
+        added = (name for name in self.helpers if name.endswith((WITHIN, APART)))
+        return self.unlisted.union(added)
 
     @property
     def visible(self) -> dict[str, int]:
@@ -272,16 +272,20 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         parts = (*parts, *with_annotations(annotate, parts))
     rules = tuple(part for part in parts if part.body)
     facts = tuple(dict.fromkeys(part.head for part in parts if not part.body))
-    graph = dependencies(rules)
+    hidden = {**expanded.arities, **within.hidden}
+    components: Mapping[tuple[int, ...], Guarded | None] = {}
     # The placeholders of unreadable constants would unify with each other.
-    components = {} if unread else decided_strata(rules, graph)
     if not unread:
         prefixes = common_prefixes(programs)
-        errors += unstratifiable(rules, graph, components, prefixes, facts)
+        found = stratified(rules, facts, prefixes)
+        errors += found.diagnostics
+        components = found.strata
+        hidden |= found.hidden
         errors += lattice_clashes(rules, prefixes)
         errors += invalid_expiries(programs, prefixes)
         growing += endless_rules(rules, prefixes)
         errors += (item for item in growing if item.code == "SR303")
+        rules = found.rules
     if all(reading.complete for reading in readings) and not expanded.diagnostics:
         errors += unknown_signatures(programs)
         errors += wrong_messages(programs)
@@ -304,7 +308,7 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         arities=MappingProxyType(
             {name: arity for name, arity in used.items() if name not in expanded.arities}
         ),
-        helpers=MappingProxyType({**expanded.arities, **within.hidden}),
+        helpers=MappingProxyType(hidden),
         strata=tuple(components),
         guarded=tuple(components.values()),
         inputs=_declared(programs, Input),

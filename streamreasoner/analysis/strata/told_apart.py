@@ -1,0 +1,220 @@
+"""Facts that only their triple terms tell apart, in predicates of their own.
+
+A fact belongs to one stratum by its constants (decision 0008), so rules that derive one kind of
+triple term and negate another are in one stratum:
+
+    [?r, ex:says, <<( ?s ex:good ?o )>>] :- offer(?r, ?s, ?o), not [_, ex:says, <<( ?s ex:bad _ )>>]
+
+Where that is all that is wrong with a program, each head is derived into a predicate of its own,
+and copied from there; what an atom reads is what is asserted and what comes of the heads that have
+an instance in common with it. Invariant: the facts of the program's predicates stay the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TYPE_CHECKING
+
+from streamreasoner.analysis.strata.dependency import Through, dependencies, unifies
+from streamreasoner.analysis.strata.stratify import decided_strata, unstratifiable
+from streamreasoner.analysis.strata.unification import have_an_instance
+from streamreasoner.lang import ast
+from streamreasoner.lang.constants import triple_term
+from streamreasoner.lang.normal_form import aggregates
+from streamreasoner.lang.printer import print_literal, print_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from streamreasoner.analysis.strata.dependency import Dependency
+    from streamreasoner.analysis.strata.guards import Guarded
+    from streamreasoner.lang.diagnostic import Diagnostic
+
+APART = "#apart"
+"""The end of the names of these predicates."""
+
+_DIGITS = 8
+_NEGATIVE = (Through.NEGATION, Through.AGGREGATE)
+
+
+@dataclass(frozen=True, slots=True)
+class Stratified:
+    """Rules with their strata.
+
+    Attributes:
+        rules: The rules; more of them, if triple terms had to tell facts apart.
+        strata: Indexes into them, see `decided_strata`.
+        hidden: Number of arguments of each predicate that was added.
+        diagnostics: Why they have no strata.
+    """
+
+    rules: tuple[ast.Rule, ...]
+    strata: Mapping[tuple[int, ...], Guarded | None]
+    hidden: Mapping[str, int]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def stratified(
+    rules: tuple[ast.Rule, ...], facts: Sequence[ast.Atom], prefixes: Mapping[str, str]
+) -> Stratified:
+    """Give rules in normal form their strata.
+
+    Args:
+        rules: The rules.
+        facts: What the program states.
+        prefixes: Prefixes to print IRIs with.
+    """
+    graph = dependencies(rules)
+    strata = decided_strata(rules, graph)
+    problems = tuple(unstratifiable(rules, graph, strata, prefixes, facts))
+    apart = told_apart(rules, graph, [*strata]) if problems else None
+    if apart is not None:
+        graph = dependencies(apart)
+        others = decided_strata(apart, graph)
+        if not any(unstratifiable(apart, graph, others, prefixes, facts)):
+            heads = (rule.head for rule in apart)
+            hidden = {e.predicate: e.arity for e in heads if e.predicate.endswith(APART)}
+            return Stratified(apart, others, hidden, ())
+    return Stratified(rules, strata, {}, problems)
+
+
+def told_apart(
+    rules: Sequence[ast.Rule],
+    graph: Sequence[Sequence[Dependency]],
+    strata: Sequence[Sequence[int]],
+) -> tuple[ast.Rule, ...] | None:
+    """The rules with more predicates, if triple terms may tell facts of a circular stratum apart.
+
+    Args:
+        rules: Rules in normal form.
+        graph: The dependencies of each rule.
+        strata: Indexes of mutually dependent rules.
+    """
+    circular = {
+        index
+        for members in map(frozenset, strata)
+        if any(
+            edge.through in _NEGATIVE and edge.on in members
+            for index in members
+            for edge in graph[index]
+        )
+        for index in members
+    }
+    heads = [rules[index].head for index in circular]
+    names = {head.predicate for head in heads if any(map(_is_term, head.arguments))}
+    read = [
+        atom
+        for index in circular
+        for atom in _read(rules[index])
+        if atom.predicate in names and any(unifies(atom, head) for head in heads)
+    ]
+    split = {
+        index
+        for index, rule in enumerate(rules)
+        if any(unifies(atom, rule.head) for atom in dict.fromkeys(read))
+    }
+    if not split or any(aggregates(rules[index].head) for index in split):
+        return None
+    made = _Apart([rules[index] for index in sorted(split)])
+    found = []
+    for index, rule in enumerate(rules):
+        body = tuple(map(made.reading, rule.body)) if index in circular else rule.body
+        found.append(replace(rule, body=body))
+        if index in split:
+            found[-1] = replace(found[-1], heads=(_kind(rule),))
+            made.rules[_copy(rule)] = None
+    return (*found, *made.rules)
+
+
+@dataclass(slots=True)
+class _Apart:
+    """The rules that are added.
+
+    Attributes:
+        own: The rules whose heads have predicates of their own.
+        rules: The rules.
+    """
+
+    own: Sequence[ast.Rule]
+    rules: dict[ast.Rule, None] = field(default_factory=dict)
+
+    def reading(self, literal: ast.Literal) -> ast.Literal:
+        """A literal that reads what its atom may match, and no other facts."""
+        match literal:
+            case ast.Atom(asserted=False) if self._is_read(literal):
+                return self._view(literal)
+            case ast.Negation(ast.Atom(asserted=False) as atom) if self._is_read(atom):
+                return replace(literal, atom=self._view(atom))
+            case _:
+                return literal
+
+    def _is_read(self, atom: ast.Atom) -> bool:
+        return any(unifies(atom, rule.head) for rule in self.own)
+
+    def _view(self, atom: ast.Atom) -> ast.Atom:
+        """An atom of the facts that match an atom; the rules of its predicate are added."""
+        names = (f"any.{number}" for number in count())
+        columns: dict[ast.Variable, ast.Expression] = {}
+
+        def column(argument: ast.Expression) -> ast.Expression:
+            match argument:
+                case ast.Constant():
+                    return argument
+                case ast.TripleTerm():
+                    return triple_term(map(column, argument.parts), argument.span)
+                case ast.Variable():
+                    columns[argument] = argument
+                    return argument
+                case _:
+                    variable = ast.Variable(next(names), argument.span)
+                    columns[variable] = argument
+                    return variable
+
+        matched = replace(atom, arguments=tuple(map(column, atom.arguments)))
+        head = _apart("read", print_literal(matched), tuple(columns), atom.span)
+        bodies = [replace(matched, asserted=True)]
+        bodies += (
+            replace(_kind(rule), arguments=matched.arguments)
+            for rule in self.own
+            if have_an_instance(matched, rule.head)
+        )
+        self.rules |= dict.fromkeys(ast.Rule((head,), (body,), atom.span) for body in bodies)
+        return replace(head, arguments=tuple(columns.values()))
+
+
+def _is_term(argument: ast.Expression) -> bool:
+    return isinstance(argument, ast.TripleTerm)
+
+
+def _read(rule: ast.Rule) -> Iterator[ast.Atom]:
+    for literal in rule.body:
+        match literal:
+            case (ast.Atom(asserted=False) as atom) | ast.Negation(
+                ast.Atom(asserted=False) as atom
+            ):
+                yield atom
+            case _:
+                pass
+
+
+def _apart(kind: str, text: str, arguments: tuple[ast.Expression, ...], span: ast.Span) -> ast.Atom:
+    """An atom of a predicate that a text names."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+    return ast.Atom(f"{kind}.{digest}{APART}", arguments, span)
+
+
+def _kind(rule: ast.Rule) -> ast.Atom:
+    """The head of a rule, of a predicate of its own."""
+    return _apart("made", print_rule(rule), rule.head.arguments, rule.head.span)
+
+
+def _copy(rule: ast.Rule) -> ast.Rule:
+    """The rule that derives the facts of a head from those of its own predicate."""
+    arguments = tuple(
+        each if isinstance(each, ast.Constant) else ast.Variable(f"v.{position}", each.span)
+        for position, each in enumerate(rule.head.arguments)
+    )
+    head = replace(rule.head, arguments=arguments)
+    return replace(rule, heads=(head,), body=(replace(_kind(rule), arguments=arguments),))
