@@ -25,8 +25,20 @@ LITERALS = [
 GRAPHS = [f"<http://e.x/g{number}>" for number in range(2)]
 VARIABLES = ["?a", "?b", "?c"]
 
-TRIPLES = st.tuples(
-    st.sampled_from(NODES), st.sampled_from(PREDICATES), st.sampled_from(NODES + LITERALS)
+REIFIES = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies>"
+_TRIPLE = "<<( {} {} {} )>>".format
+TRIPLE_TERMS = [_TRIPLE(node, PREDICATES[0], value) for node in NODES for value in NODES[:2]]
+TRIPLE_TERMS += [_TRIPLE(NODES[0], PREDICATES[0], LITERALS[0])]
+TRIPLE_TERMS += [_TRIPLE(NODES[1], PREDICATES[1], inner) for inner in TRIPLE_TERMS[:2]]
+TRIPLES = st.one_of(
+    st.tuples(
+        st.sampled_from(NODES), st.sampled_from(PREDICATES), st.sampled_from(NODES + LITERALS)
+    ),
+    st.tuples(
+        st.sampled_from(NODES),
+        st.sampled_from([REIFIES, REIFIES, PREDICATES[0]]),
+        st.sampled_from(TRIPLE_TERMS),
+    ),
 )
 QUADS = st.tuples(TRIPLES, st.sampled_from(GRAPHS)).map(lambda each: (*each[0], each[1]))
 
@@ -52,7 +64,7 @@ _PATHS = st.recursive(
     ),
     max_leaves=4,
 )
-_TERMS = st.sampled_from([*VARIABLES, *NODES, *LITERALS])
+_TERMS = st.sampled_from([*VARIABLES, *VARIABLES, *NODES, *LITERALS, *TRIPLE_TERMS[4:]])
 
 
 def _compared(inner: SearchStrategy[str]) -> SearchStrategy[str]:
@@ -60,13 +72,13 @@ def _compared(inner: SearchStrategy[str]) -> SearchStrategy[str]:
     return st.tuples(inner, st.sampled_from(["=", "!=", "<", ">"]), inner).map(" ".join)
 
 
+_FUNCTIONS = ["STR", "LANG", "DATATYPE", "UCASE", "STRLEN", "SUBJECT", "PREDICATE", "OBJECT"]
 _VALUES = st.recursive(
     _TERMS,
     lambda inner: st.one_of(
         st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda e: f"({' '.join(e)})"),
-        st.tuples(st.sampled_from(["STR", "LANG", "DATATYPE", "UCASE", "STRLEN"]), inner).map(
-            lambda each: f"{each[0]}({each[1]})"
-        ),
+        st.tuples(st.sampled_from(_FUNCTIONS), inner).map(lambda each: f"{each[0]}({each[1]})"),
+        st.tuples(inner, inner).map(lambda each: f"TRIPLE({each[0]}, {PREDICATES[0]}, {each[1]})"),
         st.tuples(inner, inner).map(lambda each: f"COALESCE({each[0]}, {each[1]})"),
         st.tuples(_compared(inner), inner, inner).map(
             lambda each: f"IF({each[0]}, {each[1]}, {each[2]})"
@@ -81,7 +93,7 @@ def _conditions(groups: SearchStrategy[str]) -> SearchStrategy[str]:
         st.one_of(
             _compared(_VALUES),
             _VARIABLE.map("BOUND({})".format),
-            st.tuples(st.sampled_from(["isIRI", "isLITERAL", "isNUMERIC"]), _TERMS).map(
+            st.tuples(st.sampled_from(["isIRI", "isLITERAL", "isNUMERIC", "isTRIPLE"]), _TERMS).map(
                 lambda each: f"{each[0]}({each[1]})"
             ),
             st.tuples(_TERMS, st.sampled_from(["IN", "NOT IN"]), _TERMS, _TERMS).map(
@@ -107,14 +119,28 @@ def _values_block(rows: list[tuple[str, str]]) -> str:
     return f"VALUES (?a ?b) {{ {' '.join(f'({a} {b})' for a, b in rows)} }}"
 
 
-_CONSTANTS = st.sampled_from([*NODES, *LITERALS, "UNDEF"])
+_CONSTANTS = st.sampled_from([*NODES, *LITERALS, *TRIPLE_TERMS[5:], "UNDEF"])
 _BLOCKS = st.lists(st.tuples(_CONSTANTS, _CONSTANTS), max_size=3).map(_values_block)
 _SUBSELECTS = st.tuples(st.sampled_from(["", "DISTINCT "]), st.sampled_from(["?a", "?a ?b"]))
 
 
 def _triples(verbs: SearchStrategy[str], objects: SearchStrategy[str]) -> SearchStrategy[str]:
-    patterns = _joined(" ", _NODE, verbs, objects).map("{} .".format)
+    part = _joined(" ", _NODE, st.sampled_from([*PREDICATES, "?b"]), _OBJECT)
+    triple_term = st.one_of(part, _joined(" ", _NODE, st.just(PREDICATES[1]), part.map(_QUOTED)))
+    described = _joined(" ", st.sampled_from(PREDICATES), _NODE)
+    patterns = st.one_of(
+        _joined(" ", _NODE, verbs, objects),
+        _joined(" ", _NODE, verbs, objects),
+        _joined(" ", _NODE, verbs, triple_term.map(_QUOTED)),
+        st.tuples(triple_term, _NODE).map(lambda each: f"<< {each[0]} ~ {each[1]} >>"),
+        st.tuples(part, described).map(lambda each: f"<< {each[0]} >> {each[1]}"),
+        st.tuples(part, described).map(lambda each: f"{each[0]} {{| {each[1]} |}}"),
+        st.tuples(part, _NODE).map(lambda each: f"{each[0]} ~ {each[1]}"),
+    ).map("{} .".format)
     return st.lists(patterns, min_size=1, max_size=3).map(" ".join)
+
+
+_QUOTED = "<<( {} )>>".format
 
 
 _BGPS = _triples(st.sampled_from([*PREDICATES, "?b"]), _OBJECT)

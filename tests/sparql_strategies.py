@@ -11,6 +11,11 @@ NODES = tuple(f"ex:{name}" for name in "abcd")
 VALUES = ("0", "1", "2", "1.5", '"x"', '"Xy"', '"x"@en', "true")
 PREDICATES = ("ex:p", "ex:q", "ex:r")
 GRAPHS = ("ex:g", "ex:h")
+TRIPLE_TERMS = (
+    *("<<( ex:a ex:p ex:b )>>", "<<( ex:b ex:q 1 )>>", "<<( ex:b ex:p ex:b )>>"),
+    "<<( ex:a ex:p <<( ex:b ex:q 1 )>> )>>",
+)
+REIFIES = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies>"
 # Engines disagree on paths of no steps from terms that no triple has, and on graphs without any.
 KNOWN = (
     *((node, "ex:k", value, "") for node in NODES for value in (*NODES[:1], *VALUES)),
@@ -19,11 +24,19 @@ KNOWN = (
 EPOCHS = st.lists(
     st.lists(
         st.tuples(
-            st.tuples(
-                st.sampled_from(NODES),
-                st.sampled_from(PREDICATES),
-                st.sampled_from((*NODES, *NODES, *VALUES)),
-                st.sampled_from(("", "", "", *GRAPHS)),
+            st.one_of(
+                st.tuples(
+                    st.sampled_from(NODES),
+                    st.sampled_from(PREDICATES),
+                    st.sampled_from((*NODES, *NODES, *VALUES)),
+                    st.sampled_from(("", "", "", *GRAPHS)),
+                ),
+                st.tuples(
+                    st.sampled_from(NODES),
+                    st.sampled_from((REIFIES, "ex:p")),
+                    st.sampled_from(TRIPLE_TERMS),
+                    st.sampled_from(("", "", "", *GRAPHS)),
+                ),
             ),
             st.booleans(),
         ),
@@ -66,7 +79,7 @@ class _Text:
 
     def term(self):
         """A variable or a constant."""
-        return self.one(*_VARIABLES, *_VARIABLES, *NODES, *VALUES)
+        return self.one(*_VARIABLES, *_VARIABLES, *NODES, *VALUES, TRIPLE_TERMS[-1])
 
     def path(self, depth=2):
         """A property path."""
@@ -87,7 +100,33 @@ class _Text:
                 return f"({self.path(depth - 1)}){kind}"
 
     def triple(self):
-        """A triple pattern."""
+        """A triple pattern, of a triple term or not."""
+        match self.one("plain", "plain", "plain", "quoted", "reified", "annotated"):
+            case "quoted":
+                subject = self.one(*_VARIABLES, *NODES)
+                return f"{subject} {self.one('ex:p', REIFIES, '^ex:q', 'ex:p+')} {self.quoted()} ."
+            case "reified":
+                reifier = self.one("", "~ ", f"~ {self.variable()}", "~ ex:a")
+                return f"<< {self.parts()} {reifier} >> ."
+            case "annotated":
+                annotation = self.one("", f"{{| ex:q {self.variable()} |}}")
+                return f"{self.parts()} ~ {self.variable()} {annotation} ."
+            case _:
+                return self.plain()
+
+    def parts(self):
+        """Subject, predicate and object."""
+        subject = self.one(*_VARIABLES, *_VARIABLES, *NODES)
+        value = self.one(*_VARIABLES, *_VARIABLES, *NODES, *VALUES)
+        return f"{subject} {self.one(*PREDICATES, '?pred')} {value}"
+
+    def quoted(self):
+        """A triple term."""
+        inner = f"?w ex:p <<( {self.parts()} )>>"
+        return f"<<( {self.one(self.parts(), self.parts(), inner)} )>>"
+
+    def plain(self):
+        """A triple pattern without a triple term."""
         subject = self.one(*_VARIABLES, *_VARIABLES, *NODES, "[]")
         predicate = self.one(*PREDICATES, *PREDICATES, "?pred", "path", "path")
         value = self.one(*_VARIABLES, *_VARIABLES, *_VARIABLES, *NODES, *VALUES)
@@ -117,7 +156,8 @@ class _Text:
             case "b":
                 return f"bound({variable})"
             case "t":
-                return f"{self.one('isIRI', 'isBlank', 'isLiteral', 'isNumeric')}({variable})"
+                kind = self.one("isIRI", "isBlank", "isLiteral", "isNumeric", "isTRIPLE")
+                return f"{kind}({variable})"
             case "s":
                 return f'{self.one("CONTAINS", "STRSTARTS", "STRENDS")}({variable}, "x")'
             case "m":
@@ -143,6 +183,8 @@ class _Text:
             f"strlen({variable})",
             f"datatype({variable})",
             f"lang({variable})",
+            f"{self.one('SUBJECT', 'PREDICATE', 'OBJECT')}({variable})",
+            f"TRIPLE(ex:a, ex:p, {variable})",
             f"({variable} > 0)",
             f"abs({variable})",
             f"COALESCE({variable}, {other}, 0)",

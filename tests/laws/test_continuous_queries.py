@@ -9,12 +9,13 @@ from sparql_judge import answers, comparable, fact, store
 from sparql_strategies import EPOCHS, KNOWN, queries
 from thorough import THOROUGH
 
-from streamreasoner.api.nodes import from_ntriples, to_ntriples
+from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import bracketed
 from streamreasoner.program.checked import check_query
+from streamreasoner.rdf.terms import Term
 
 REFUSED = {"SR206", "SR240", "SR241", "SR244", "SR245", "SR260", "SR261"}
 
@@ -33,7 +34,7 @@ def reasoner_of(query):
 def updates(changes):
     """Updates of triples and quads."""
     for terms, multiplicity in changes:
-        yield Update(bracketed(len(terms)), tuple(map(from_ntriples, terms)), multiplicity)
+        yield Update(bracketed(len(terms)), tuple(map(Term.parse, terms)), multiplicity)
 
 
 @given(queries(), EPOCHS)

@@ -10,6 +10,7 @@ import pyoxigraph
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_queries import GRAPHS, NODES, PATH_QUERIES, PREDICATES, QUADS, QUERIES, TRIPLES
+from sparql_judge import written
 from thorough import THOROUGH
 
 from streamreasoner.errors import ProgramError
@@ -82,9 +83,13 @@ def expected(data: tuple[list, list], query: str) -> Counter:
         # A variable is bound twice: the strategies do not look for it.
         assume(False)  # noqa: FBT003
     names = sorted(variable.value for variable in found.variables)
-    return Counter(tuple(text(row[name]) for name in names) for row in found)
+    try:
+        return Counter(tuple(text(row[name]) for name in names) for row in found)
+    except RuntimeError:
+        # A pattern has a triple term that no triple is, such as one with a literal as subject.
+        assume(False)  # noqa: FBT003
 
 
 def text(term: object) -> str | None:
     """A term of pyoxigraph as a canonical term."""
-    return None if term is None else canonical(str(term))
+    return None if term is None else canonical(written(term))
