@@ -1,13 +1,14 @@
-"""The tutorial, as a reader would follow it: a broker, a pipeline, and every line of output."""
+"""The tutorials, as a reader would follow it: a broker, a pipeline, and every line of output."""
 
 from __future__ import annotations
 
 import socket
 from pathlib import Path
 
+import pytest
 import sessions_of_documents
 
-TUTORIAL = Path(__file__).parents[2] / "docs/tutorial.md"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def free_ports(count):
@@ -19,15 +20,17 @@ def free_ports(count):
     return ports
 
 
-def test_the_tutorial_shows_what_happens(tmp_path):
-    """Every command of the tutorial prints what the tutorial shows."""
+@pytest.mark.parametrize("document", ["tutorial.md", "how-to/provenance.md"])
+def test_a_tutorial_shows_what_happens(document, tmp_path):
+    """Every command prints what the document shows."""
     kafka, server = free_ports(2)
     text = (
-        TUTORIAL.read_text("utf-8")
+        (DOCS / document)
+        .read_text("utf-8")
         .replace("broker --directory kafka", f"broker --directory kafka --port {kafka}")
         .replace("9092", kafka)
         .replace("9464", server)
-        .replace("facts = true ", f"port = {server}\nfacts = true ")
+        .replace("facts = true", f"port = {server}\nfacts = true")
     )
 
     sessions_of_documents.run(text, tmp_path)
