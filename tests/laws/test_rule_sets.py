@@ -285,7 +285,7 @@ def unify(pattern, template):
 
 
 def sided(term, side):
-    """A term whose variables have a side; the new node of a template is no variable."""
+    """A term whose variables have a side; the new node of a template stands for itself."""
     if isinstance(term, TripleTerm):
         return TripleTerm(*(sided(part, side) for part in term))
     if not is_variable(term):
