@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.strata.told_apart import APART, Written
 from streamreasoner.explain.collapse import absence_without, proof_without
 from streamreasoner.explain.fact import prefixes
 from streamreasoner.explain.missing import AbsenceSearch
@@ -116,7 +117,8 @@ def explain(
     left_out = frozenset[str]() if hidden else program.left_out
     rules = Rules(program)
     store = FactIndex(state, dictionary, _arities(program))
-    printer = ExplanationPrinter(prefixes(program), left_out)
+    written = Written(program.rules)
+    printer = ExplanationPrinter(prefixes(program), left_out, written)
 
     def stored(fact: Fact) -> HeldFact | None:
         return next(iter(store.lookup(fact.predicate, dict(enumerate(fact.arguments)))), None)
@@ -132,7 +134,9 @@ def explain(
     row = stored(fact)
     if row is not None and row.present:
         return Explanation(proof_without(left_out, proof(fact, row)), printer)
-    absence = AbsenceSearch(rules, store).absence(fact, row)
+    absence = AbsenceSearch(rules, store, written).absence(fact, row)
+    # What tells facts apart is shown as it is written.
+    left_out = frozenset(name for name in left_out if not name.endswith(APART))
     return Explanation(absence_without(left_out, absence, proof_of_present), printer)
 
 

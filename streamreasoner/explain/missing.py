@@ -31,6 +31,7 @@ from streamreasoner.values.builtins import TESTS, test
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from streamreasoner.analysis.strata.told_apart import Written
     from streamreasoner.explain.ground import Bindings
     from streamreasoner.explain.matches import Match
     from streamreasoner.explain.proof import Absent
@@ -51,10 +52,12 @@ class AbsenceSearch:
     Args:
         rules: The program.
         store: The facts.
+        written: Rules as they are written.
     """
 
     rules: Rules
     store: FactIndex
+    written: Written
 
     def absence(self, fact: Fact, row: HeldFact | None) -> Absence:
         """Why a fact is absent; *row* is its row in the state, if any."""
@@ -68,12 +71,17 @@ class AbsenceSearch:
             stated=self.rules.stated(fact),
             beaten_by=None if winner is None else Fact(fact.predicate, winner.arguments),
             close=self._closest(fact.predicate, known),
-            attempts=tuple(
-                self._attempt(rule_group, rule, fact, winner)
-                for rule_group in self.rules.rule_groups(fact)
-                for rule in rule_group.deriving(fact)
-            ),
+            attempts=tuple(self._attempts(fact, winner)),
         )
+
+    def _attempts(self, fact: Fact, winner: HeldFact | None) -> Iterator[Attempt]:
+        for rule_group in self.rules.rule_groups(fact):
+            for rule in rule_group.deriving(fact):
+                copied = self.written.copied(rule)
+                if copied is None:
+                    yield self._attempt(rule_group, rule, fact, winner)
+                else:
+                    yield from self._attempts(Fact(copied, fact.arguments), winner)
 
     def _attempt(
         self, rule_group: RuleGroup, rule: ast.Rule, fact: Fact, winner: HeldFact | None

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thorough import THOROUGH
 
+from streamreasoner.explain import Fact, Limits, explain
 from streamreasoner.program import check_text
 
 EX = "http://example.org/"
@@ -91,3 +92,21 @@ def test_kinds_of_triple_terms_have_strata_of_their_own(epochs):
     driver.apply([("r", fact(row), -times) for row, times in counts.items() if times])
 
     assert driver.trace(driver.predicates) == Driver(PROGRAM).trace(driver.predicates)
+
+
+@settings(max_examples=100 if THOROUGH else 10)
+@given(UPDATES)
+def test_explanations_show_rules_as_they_are_written(updates):
+    """Of present and absent facts alike; what tells facts apart is not mentioned."""
+    driver = Driver(PROGRAM)
+    driver.apply([("r", fact(row), abs(times)) for row, times in updates])
+    session, present = driver.session, driver.closure(["r", "seen"])
+    absent = {
+        ("r", fact((b, (s, kind, s)))) for b in "ab" for s in "ac" for kind in ("good", "bad")
+    }
+    for each in sorted(present | absent):
+        found = explain(session.program, session.engine, session.dictionary, Fact(*each), Limits())
+
+        assert found.present == (each in present)
+        assert "apart" not in found.text()
+        assert "…" not in found.text()

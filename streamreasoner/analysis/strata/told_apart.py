@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.analysis.strata.dependency import Through, dependencies, unifies
 from streamreasoner.analysis.strata.stratify import decided_strata, unstratifiable
 from streamreasoner.analysis.strata.unification import have_an_instance
-from streamreasoner.lang import ast
+from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.constants import triple_term
 from streamreasoner.lang.normal_form import aggregates
 from streamreasoner.lang.printer import print_literal, print_rule
@@ -218,3 +218,71 @@ def _copy(rule: ast.Rule) -> ast.Rule:
     )
     head = replace(rule.head, arguments=arguments)
     return replace(rule, heads=(head,), body=(replace(_kind(rule), arguments=arguments),))
+
+
+class Written:
+    """Atoms and rules as they are written, of those that are told apart.
+
+    Args:
+        rules: The rules of a program, with those that were added.
+    """
+
+    def __init__(self, rules: Sequence[ast.Rule]) -> None:
+        self._views: dict[str, ast.Rule] = {}
+        self._made: dict[str, str] = {}
+        self._rules = {rule.head.predicate: rule for rule in rules if is_apart(rule.head)}
+        for rule in rules:
+            match rule.body:
+                case (ast.Atom(asserted=True),) if is_apart(rule.head):
+                    self._views[rule.head.predicate] = rule
+                case (ast.Atom(predicate),) if is_apart(rule.body[0]) and not is_apart(rule.head):
+                    self._made[predicate] = rule.head.predicate
+                case _:
+                    pass
+
+    def atom(self, atom: ast.Atom) -> ast.Atom:
+        """An atom of the program's own predicate."""
+        if atom.predicate in self._made:
+            return replace(atom, predicate=self._made[atom.predicate])
+        if (view := self._views.get(atom.predicate)) is None:
+            return atom
+        columns = zip(view.head.arguments, atom.arguments, strict=True)
+        values = {each.name: value for each, value in columns if isinstance(each, ast.Variable)}
+        return replace(_substituted(view.atoms[0], values), asserted=False, span=atom.span)
+
+    def rule(self, rule: ast.Rule) -> ast.Rule:
+        """The rule of the text; of a copy, the rule whose facts it copies."""
+        match rule.body:
+            case (ast.Atom(predicate),) if predicate in self._made and not is_apart(rule.head):
+                return self.rule(self._rules[predicate])
+            case _:
+                body = tuple(map(self._literal, rule.body))
+                return replace(rule, heads=(self.atom(rule.head),), body=body)
+
+    def copied(self, rule: ast.Rule) -> str | None:
+        """The predicate whose facts a rule copies, if it is one of those that were added."""
+        match rule.body:
+            case (ast.Atom(predicate),) if predicate in self._made and not is_apart(rule.head):
+                return predicate
+            case _:
+                return None
+
+    def _literal(self, literal: ast.Literal) -> ast.Literal:
+        match literal:
+            case ast.Atom():
+                return self.atom(literal)
+            case ast.Negation(ast.Atom() as atom):
+                return replace(literal, atom=self.atom(atom))
+            case _:
+                return literal
+
+
+def is_apart(literal: ast.Literal) -> bool:
+    """Whether a literal is an atom of a predicate that was added."""
+    return isinstance(literal, ast.Atom) and literal.predicate.endswith(APART)
+
+
+def _substituted(node: ast.Node, values: Mapping[str, ast.Expression]) -> ast.Node:
+    if isinstance(node, ast.Variable):
+        return values.get(node.name, node)  # type: ignore[return-value]
+    return traversal.changed(node, lambda each: _substituted(each, values))

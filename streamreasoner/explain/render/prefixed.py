@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.strata.told_apart import APART, Written
 from streamreasoner.explain.ground import atom_of
 from streamreasoner.explain.proof import Absent, Satisfied
 from streamreasoner.facts import Fact
@@ -22,21 +23,26 @@ class ExplanationPrinter:
     Attributes:
         prefixes: Prefix name to IRI.
         hidden: Predicates whose atoms are left out of rules.
+        written: Rules and atoms as they are written.
     """
 
     prefixes: Mapping[str, str]
     hidden: frozenset[str] = frozenset()
+    written: Written = field(default=Written(()), compare=False, repr=False)
 
     def fact(self, fact: Fact) -> str:
         """`path(ex:a, ex:b)`."""
-        return print_literal(atom_of(fact), self.prefixes)
+        return print_literal(self.written.atom(atom_of(fact)), self.prefixes)
 
     def part(self, part: ast.Literal | ast.Expression) -> str:
         """A literal or an expression."""
         match part:
+            case ast.Atom():
+                return print_literal(self.written.atom(part), self.prefixes)
+            case ast.Negation(ast.Atom() as atom):
+                return f"not {self.part(atom)}"
             case (
-                ast.Atom()
-                | ast.Negation()
+                ast.Negation()
                 | ast.NegatedBody()
                 | ast.Comparison()
                 | ast.Disjunction()
@@ -58,6 +64,7 @@ class ExplanationPrinter:
 
     def rule(self, rule: ast.Rule) -> str:
         """The rule in normal form, without its dot."""
+        rule = self.written.rule(rule)
         body = tuple(each for each in rule.body if not is_left_out(rule, each, self.hidden))
         text = print_rule(replace(rule, body=body), self.prefixes).removesuffix(" .")
         if len(body) == len(rule.body):
@@ -75,6 +82,6 @@ def is_left_out(rule: ast.Rule, literal: ast.Literal, hidden: Container[str]) ->
             return predicate in hidden
         case ast.Negation(ast.Atom(predicate)):
             said = rule.name is not None or f"__{ast.UNDECIDED}" in predicate
-            return predicate in hidden and said
+            return predicate in hidden and said and not predicate.endswith(APART)
         case _:
             return False
