@@ -73,6 +73,30 @@ class Negated:
 Path: TypeAlias = Constant | Inverse | Sequence | Alternative | Repeat | Negated
 
 
+def repeated(path: Repeat) -> Repeat:
+    """A repetition that says that it may be empty if what it repeats may: `(path?)+` is `path*`.
+
+    Else the end that is given would be missing where it is in no triple (section 18.4, ALP).
+    """
+    return Repeat(path.path, min(path.least, _shortest(path.path)), path.many)
+
+
+def _shortest(path: Path) -> int:
+    """0 if a path leads from any term to itself, also from one that is in no triple.
+
+    A sequence does not: the node in its middle is one of the graph (section 18.2.2.4).
+    """
+    match path:
+        case Inverse(inner):
+            return _shortest(inner)
+        case Alternative(paths):
+            return min(map(_shortest, paths))
+        case Repeat(inner, least, _):
+            return min(least, _shortest(inner))
+        case _:
+            return 1
+
+
 @dataclass(frozen=True, slots=True)
 class Apply:
     """An operator or function of an expression.

@@ -17,7 +17,14 @@ from streamreasoner.lang.ast import (
     Variable,
     Wildcard,
 )
-from streamreasoner.sparql.algebra import Alternative, Inverse, Negated, Repeat, Sequence
+from streamreasoner.sparql.algebra import (
+    Alternative,
+    Inverse,
+    Negated,
+    Repeat,
+    Sequence,
+    repeated,
+)
 from streamreasoner.sparql.rules.bodies import NOTHING_GIVEN, substituted
 
 if TYPE_CHECKING:
@@ -82,7 +89,7 @@ class Paths:
             case Negated(predicates):
                 return [self._other(start, predicates, end, graph)]
             case Repeat():
-                return [(self._repeated(start, path, end, graph),)]
+                return [(self._repeated(start, repeated(path), end, graph),)]
             case _:
                 assert_never(path)
 

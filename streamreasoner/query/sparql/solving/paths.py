@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang.ast import Constant
-from streamreasoner.sparql.algebra import Alternative, Inverse, Negated, Repeat, Sequence
+from streamreasoner.sparql.algebra import (
+    Alternative,
+    Inverse,
+    Negated,
+    Repeat,
+    Sequence,
+    repeated,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,8 +74,8 @@ class PathTables:
                 return " union all ".join(f"({self.table(each, ends)})" for each in paths)
             case Negated(predicates):
                 return self._negated(predicates, ends)
-            case Repeat(inner, least, many):
-                return self._repeated(inner, ends, least=least, many=many)
+            case Repeat():
+                return self._repeated(repeated(path), ends)
             case _:
                 assert_never(path)
 
@@ -100,9 +107,12 @@ class PathTables:
             f"where {condition} and {ends.condition}"
         )
 
-    def _repeated(self, path: Path, ends: Ends, *, least: int, many: bool) -> str:
-        more = self._closure(self.table(path, Ends()), ends) if many else self.table(path, ends)
-        return more if least else f"({self._identity(ends)}) union ({more})"
+    def _repeated(self, path: Repeat, ends: Ends) -> str:
+        inner = path.path
+        more = (
+            self._closure(self.table(inner, Ends()), ends) if path.many else self.table(inner, ends)
+        )
+        return more if path.least else f"({self._identity(ends)}) union ({more})"
 
     def _closure(self, once: str, ends: Ends) -> str:
         """The transitive closure, from a given end if there is one."""
