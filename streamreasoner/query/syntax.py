@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.counts import counted
 from streamreasoner.errors import ProgramError
 from streamreasoner.facts import Fact, FactPattern
-from streamreasoner.lang.ast import ARITIES, Constant, Prefix, Span, Variable, Wildcard
+from streamreasoner.lang.ast import ARITIES, Constant, Prefix, Span, TripleTerm, Variable, Wildcard
 from streamreasoner.lang.diagnostic import Diagnostic, refuse, render
 from streamreasoner.lang.parser import read
 from streamreasoner.lang.printer import print_directive
@@ -106,6 +106,11 @@ def _kind(argument: Expression) -> str:
     return "wildcard" if isinstance(argument, Wildcard) else "expression"
 
 
+_AS_VARIABLE = (
+    "write a variable in its place; a rule, or `list` in the shell, takes triple terms apart"
+)
+
+
 def read_pattern(text: str, start: int, scope: Scope) -> FactPattern:
     """The predicate, or the atom of constants, variables and wildcards, from an offset.
 
@@ -127,7 +132,12 @@ def read_pattern(text: str, start: int, scope: Scope) -> FactPattern:
         for other in others
     ]
     diagnostics += (
-        Diagnostic("SR107", "an expression, where a term is expected", argument.span)
+        Diagnostic(
+            "SR107",
+            "an expression, where a term is expected",
+            argument.span,
+            _AS_VARIABLE if isinstance(argument, TripleTerm) else None,
+        )
         for argument in head.arguments
         if argument not in arguments
     )
