@@ -202,8 +202,8 @@ def test_a_mistake_in_words_is_one_sentence(text, message):
                 "<input>:1:15: SR107 an expression, where a term is expected\n"
                 "  trace edge(1, <<( _ <urn:p> ?x )>>)\n"
                 "                ^^^^^^^^^^^^^^^^^^^^\n"
-                "  = help: write a variable in its place; a rule, or `list` in the shell, takes triple"
-                " terms apart"
+                "  = help: write a variable in its place; a rule, or `list` in the shell, takes"
+                " triple terms apart"
             ),
         ),
         (
