@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"\s*(@?[A-Za-z](?:\w|-(?=\w))*)")
 _PROLOGUE = re.compile(
-    r"(?:\s*(?:PREFIX\s+[^\s:]*:\s*<[^<>]*>|BASE\s*<[^<>]*>))*\s*", re.IGNORECASE
+    r"(?:\s*(?:PREFIX\s+[^\s:]*:\s*<[^<>]*>|BASE\s*<[^<>]*>|VERSION\s*[\"'][^\"']*[\"']))*\s*",
+    re.IGNORECASE,
 )
 _TEMPLATE = re.compile(r"\b(?:INSERT|DELETE)\s*\{", re.IGNORECASE)
 _WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)

@@ -75,6 +75,10 @@ _SELECTS = (
     "SELECT ?x { ?x ex:p ?y FILTER NOT EXISTS { ?y ex:q ?x } { SELECT ?y { ?y ex:r ?w } } }",
     "SELECT ?x FROM NAMED WINDOW ex:w ON ex:s [ RANGE PT1M ] { WINDOW ex:w { ?x ?p ?y } }",
     "SELECT ?x { ?x ex:p ?y FILTER ( regex( ?y , 'a' , 'i' ) && xsd:integer( ?y ) IN ( 1 , 2 ) ) }",
+    "VERSION '1.2' SELECT * { ?s ex:p ?o ~ ?r {| ex:q << ?o a <<( ?s ?p 'x'@en--ltr )>> ~ >> |} }",
+    "CONSTRUCT { << ?s ex:z ?o >> ex:q 1 } { ?s ex:p + <<( ?a ?b <<( _:c a ?o )>> )>> }",
+    "ASK { ?s ?p ?o FILTER ( <<( ?s ex:p 1 )>> = ?o || isTRIPLE( TRIPLE( ?s , ?p , ?o ) ) ) }",
+    "SELECT * { VALUES ( ?t ) { ( <<( ex:a a <<( ex:b a 1 )>> )>> ) } ?s ?p ?t ~ ex:r ~ }",
 )
 _BROKEN = ("SELECT ?x { ?x ex:p }", "SELECT ?x { ?x ex:p ?y } ORDER BY ?y", "DESCRIBE ex:a", "{")
 _UPDATES = (
@@ -82,6 +86,8 @@ _UPDATES = (
     "DELETE DATA { GRAPH ex:g { ex:a ex:p ( 1 'x'@en ) } }",
     "DELETE DATA { ex:a ex:p 1 . ex:b ex:p 2 } ; INSERT DATA { }",
     "DELETE WHERE { ?s ex:p ?o . GRAPH ?g { ?s ?p ?o } }",
+    "INSERT DATA { ex:a ex:p 1 {| ex:q <<( _:b ex:r 'x'@en--ltr )>> |} ~ ex:r . << ex:a a _:b >> }",
+    "DELETE { ?s ex:p ?o ~ ?r } INSERT { << ?s ?p [ ] >> ex:q ?r } WHERE { << ?s ?p ?o ~ ?r >> }",
     "WITH ex:g DELETE { ?s ?p ?o } INSERT { ?s ?p 1 } USING ex:u WHERE { ?s ?p ?o FILTER ( ?o ) }",
     "INSERT { GRAPH ?g { ?s ?p _:b } } USING NAMED ex:u WHERE { GRAPH ?g { ?s ?p ?o } }",
     "LOAD SILENT ex:f INTO GRAPH ex:g ; CLEAR DEFAULT ; DROP SILENT NAMED ; CREATE GRAPH ex:g",

@@ -61,6 +61,7 @@ def test_a_query_is_sent_in_three_ways(port):
         (SELECT, "text/csv", "text/csv; charset=utf-8", "x\r\n"),
         (SELECT, "application/sparql-results+xml", "application/sparql-results+xml", "<sparql"),
         (SELECT, "application/json", "application/json", '"bindings"'),
+        (SELECT, "application/sparql-results+json;version=1.2", "application/sparql-res", '"head"'),
         (SELECT, "text/html, application/json;q=0.9, */*;q=0.1", "application/json", '"bindings"'),
         (SELECT, "text/csv;q=0.5, text/tab-separated-values;q=0.9", "text/tab-sep", "?x\n"),
         (SELECT, "text/html,application/xml;q=0.9,*/*;q=0.8", "application/xml", "<sparql"),
@@ -130,4 +131,6 @@ def test_bodies_are_limited_and_of_known_types(port):
     assert post(port, "", FORM)[0] == 400
     assert post(port, SELECT, f"{QUERY}; charset=latin-1")[0] == 415
     assert post(port, SELECT, f"{QUERY}; charset=UTF-8")[0] == 200
+    assert post(port, SELECT, f'{QUERY}; charset="utf-8"; version="1.2"')[0] == 200
+    assert post(port, SELECT, f"{QUERY};version=1.2 ; charset=latin-1")[0] == 415
     assert post(port, " " * (1 << 20) + SELECT, QUERY)[0] == 413

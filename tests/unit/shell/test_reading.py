@@ -36,6 +36,7 @@ from streamreasoner.shell.inputs import first_word, inputs, is_complete
         "update DELETE { ?s ?p 1 }\nINSERT { ?s ?p 2 } WHERE { ?s ?p 1 }",
         "update DELETE WHERE { ?s ?p 1 }",
         "update PREFIX a: <http://e/> CLEAR GRAPH a:g",
+        'update VERSION "1.2" INSERT DATA { ex:a ex:b 1 {| ex:c <<( ex:a a ex:b )>> |} }',
     ],
 )
 def test_a_complete_command_is_done(text):
@@ -61,6 +62,8 @@ def test_a_complete_command_is_done(text):
         "@prefix ex: <http://e.org/>",
         "update",
         "update PREFIX a: <http://e/> BASE <http://e/>",
+        'update VERSION "1.2"',
+        "update INSERT DATA { ex:a ex:b 1 {| ex:c 2",
         "update INSERT DATA { ex:a ex:b 1 .",
         "update INSERT DATA { ex:a ex:b 1 } ;",
         "update DELETE { ?s ?p 1 }",

@@ -1,6 +1,6 @@
-"""`/sparql`: SPARQL 1.1 Protocol, without updates. Invariant: a query reads one epoch.
+"""`/sparql`: SPARQL 1.2 Protocol, without updates. Invariant: a query reads one epoch.
 
-Source: https://www.w3.org/TR/sparql11-protocol/, sections 2.1 and 2.2, and
+Source: https://www.w3.org/TR/sparql12-protocol/, sections 2.1 and 2.2, and
 https://www.w3.org/TR/sparql11-service-description/.
 """
 
@@ -130,7 +130,8 @@ async def _parameters(request: Request) -> list[tuple[str, str]]:
     kind = kind.strip().lower()
     if kind not in (_FORM, _QUERY):
         raise HttpError(415, f"A query is sent as {_FORM} or as {_QUERY}.")
-    charset = options.lower().partition("charset=")[2].strip().strip('"')
+    named = (each.strip().partition("=") for each in options.lower().split(";"))
+    charset = next((value.strip('"') for name, _, value in named if name == "charset"), "")
     if charset not in ("", "utf-8", "utf8", "us-ascii"):
         raise HttpError(415, f"The charset {charset[:40]} is not supported. Send UTF-8.")
     body = b""
