@@ -19,7 +19,7 @@ from streamreasoner.facts import decode_rows
 from streamreasoner.lang.constants import bare
 from streamreasoner.rdf.term_kind import is_blank_node, is_iri, is_triple_term
 from streamreasoner.rdf.terms import parse
-from streamreasoner.rdf.triple_terms import components
+from streamreasoner.rdf.triple_terms import nested_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,10 +95,15 @@ def _optional(write: Callable[[str], str]) -> Callable[[str | None], str]:
 
 
 def _json(term: str) -> str:
-    if is_triple_term(term):
-        subject, predicate, object_ = map(_json, components(term))
-        parts = f'{{"subject":{subject},"predicate":{predicate},"object":{object_}}}'
-        return f'{{"type":"triple","value":{parts}}}'
+    heads, innermost = nested_parts(term)
+    text = _json_of(innermost)
+    for subject, predicate in reversed(heads):
+        parts = f'"subject":{_json_of(subject)},"predicate":{_json_of(predicate)},"object":{text}'
+        text = f'{{"type":"triple","value":{{{parts}}}}}'
+    return text
+
+
+def _json_of(term: str) -> str:
     kind, value, language, datatype = _parts(term)
     more = ""
     if language:
@@ -110,10 +115,17 @@ def _json(term: str) -> str:
 
 
 def _xml(term: str) -> str:
-    if is_triple_term(term):
-        names = ("subject", "predicate", "object")
-        parts = zip(names, map(_xml, components(term)), strict=True)
-        return f"<triple>{''.join(f'<{name}>{part}</{name}>' for name, part in parts)}</triple>"
+    heads, innermost = nested_parts(term)
+    text = _xml_of(innermost)
+    for subject, predicate in reversed(heads):
+        text = (
+            f"<triple><subject>{_xml_of(subject)}</subject>"
+            f"<predicate>{_xml_of(predicate)}</predicate><object>{text}</object></triple>"
+        )
+    return text
+
+
+def _xml_of(term: str) -> str:
     kind, value, language, datatype = _parts(term)
     if (wrong := _NOT_XML.search(value)) is not None:
         raise QueryError(

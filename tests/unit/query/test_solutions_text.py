@@ -12,6 +12,7 @@ import pyoxigraph
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sparql_judge import written
 
 from streamreasoner.errors import QueryError
 from streamreasoner.query.sparql.answers import Solutions
@@ -38,6 +39,11 @@ def terms(texts):
         st.none(),
         literals,
         literals.map(lambda term: f"{term}@en-gb"),
+        literals.map(lambda term: f"{term}@ar--rtl"),
+        literals.map(lambda term: f"<<( <http://e.x/a> <http://e.x/p> {term} )>>"),
+        literals.map(
+            lambda term: f"<<( _:b1 <http://e.x/p> <<( _:b2 <http://e.x/p> {term} )>> )>>"
+        ),
         literals.map(lambda term: f"{term}^^<http://e.x/type,>"),
         st.sampled_from(
             ["<http://e.x/a,b>", "_:b1", f'"01"^^<{XSD}integer>', f'"1.50"^^<{XSD}decimal>']
@@ -63,7 +69,7 @@ def read_back(text, form):
     """What pyoxigraph reads."""
     found = pyoxigraph.parse_query_results(text, format=form)
     return [
-        tuple(None if row[name] is None else canonical(str(row[name])) for name in NAMES)
+        tuple(None if row[name] is None else canonical(written(row[name])) for name in NAMES)
         for row in found
     ]
 
@@ -100,18 +106,23 @@ def plain(term):
     return f"_:{parsed.value}" if term.startswith("_:") else parsed.value
 
 
+def all_text(term):
+    """The text of a term, that of a triple term from left to right."""
+    return term.value if term.components is None else "".join(map(all_text, term.components))
+
+
 @given(rows(XML_TEXTS))
 def test_xml_is_well_formed_and_read_back(found):
     """By a parser that makes a line feed of a carriage return that is written as it is."""
     root = ET.fromstring(to_xml(solutions(found)))  # noqa: S314 - our own text
     results = root.findall(f"{SPARQL}results/{SPARQL}result")
     texts = [
-        {each.get("name"): each[0].text or "" for each in result.findall(f"{SPARQL}binding")}
+        {each.get("name"): "".join(each.itertext()) for each in result.findall(f"{SPARQL}binding")}
         for result in results
     ]
     assert texts == [
         {
-            name: parse(canonical(term)).value
+            name: all_text(parse(canonical(term)))
             for name, term in zip(NAMES, row, strict=True)
             if term is not None
         }
@@ -146,3 +157,12 @@ def test_a_solution_without_values_keeps_its_line():
     answer = solutions([(None,), ('"x"',)], ("x",))
     assert to_csv(answer) == 'x\r\n""\r\nx\r\n'
     assert to_tsv(answer) == '?x\n\n"x"\n'
+
+
+def test_triple_terms_are_written_however_deep_they_are_nested():
+    """In every format; what reads them may not go so deep."""
+    term = '"x"'
+    for _ in range(3000):
+        term = f"<<( <http://e.x/a> <http://e.x/p> {term} )>>"
+    for write in (to_json, to_xml, to_csv, to_tsv):
+        assert write(solutions([(term, None)])).count("http://e.x/p") == 3000
