@@ -153,15 +153,18 @@ def provenance(
     """
     rules = Rules(program)
     store = FactIndex(state, dictionary, _arities(program))
-    search = ProofSearch(rules, store, Limits(depth=1, size=None), frozenset())
+    apart = frozenset(name for name in program.helpers if name.endswith(APART))
+    search = ProofSearch(rules, store, Limits(depth=1, size=None), apart)
 
     def proofs() -> Iterator[Proof]:
-        for fact in facts:
+        for fact in (each for each in facts if each.predicate not in apart):
             bound = dict(enumerate(fact.arguments))
             row = next(row for row in store.lookup(fact.predicate, bound) if row.present)
-            yield search.prove(fact, row)
+            proof = search.prove(fact, row)
+            yield proof_without(apart, proof) if apart else proof
 
-    return facts_prov(proofs(), ExplanationPrinter(prefixes(program)))
+    printer = ExplanationPrinter(prefixes(program), apart, Written(program.rules))
+    return facts_prov(proofs(), printer)
 
 
 def _arities(program: CheckedProgram) -> dict[str, int]:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thorough import THOROUGH
 
-from streamreasoner.explain import Fact, Limits, explain
+from streamreasoner.explain import Fact, Limits, explain, provenance
 from streamreasoner.program import check_text
 
 EX = "http://example.org/"
@@ -110,3 +110,8 @@ def test_explanations_show_rules_as_they_are_written(updates):
         assert found.present == (each in present)
         assert "apart" not in found.text()
         assert "…" not in found.text()
+    known = {*session.program.arities, *session.program.helpers}
+    facts = [Fact(*each) for each in sorted(driver.closure(sorted(known)))]
+    written = "".join(provenance(session.program, session.engine, session.dictionary, facts))
+
+    assert "apart" not in written
