@@ -89,6 +89,7 @@ CATALOGUE = {
     "SR509": "A query has an answer for some data.",
     "SR510": "Shapes demand by the constraints of SHACL; other parts of their graph are left out.",
     "SR511": "What makes new terms of those that it made has a bound.",
+    "SR512": "A rule of a shape that asks what is absent sees all that other rules derive.",
 }
 """Code to the rule behind it; docs/diagnostics.md explains each with an example."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from streamreasoner.lang import parser
@@ -14,7 +15,9 @@ from streamreasoner.lang.printer import PREFIX_NAME
 from streamreasoner.shapes.graph import TurtleError, read_graph
 from streamreasoner.shapes.reading.places import ShapePlaces
 from streamreasoner.shapes.reading.read import Reader
+from streamreasoner.shapes.rules.early import separated
 from streamreasoner.shapes.rules.orders import wrong_orders
+from streamreasoner.shapes.rules.tables import in_tables
 from streamreasoner.shapes.rules.writer import RuleWriter
 from streamreasoner.sparql.rules.rulebook import without_single_uses
 
@@ -51,6 +54,12 @@ def compile_shapes(texts: Mapping[str, str]) -> CompiledShapes:
     Args:
         texts: The texts, by their names in diagnostics.
     """
+    return _compiled(tuple(texts.items()))
+
+
+@lru_cache(maxsize=1)  # a program that is checked is often validated by, too
+def _compiled(named: tuple[tuple[str, str], ...]) -> CompiledShapes:
+    texts = dict(named)
     try:
         graph = read_graph(texts)
     except TurtleError as error:
@@ -66,7 +75,11 @@ def compile_shapes(texts: Mapping[str, str]) -> CompiledShapes:
     prefixes = _prefixes(graph)
     writer = RuleWriter(shapes, inferring, graph, prefixes)
     rules, directives, problems = _parsed([*writer.statements()], texts)
+    rules = in_tables(rules, writer.inferred)
     diagnostics = [*writer.diagnostics, *problems, *wrong_orders(rules, writer.inferred)]
+    apart = separated(rules, writer.inferred)
+    rules = [*apart.rules]
+    told = [*reader.warnings, *apart.warnings]
     helpers = {
         head.predicate: len(head.arguments)
         for rule in rules
@@ -87,7 +100,7 @@ def compile_shapes(texts: Mapping[str, str]) -> CompiledShapes:
             tuple(each for each in rules if each.span.source == source),
         )
         mine = tuple(each for each in diagnostics if each.span.source == source)
-        warnings = tuple(each for each in reader.warnings if each.span.source == source)
+        warnings = tuple(each for each in told if each.span.source == source)
         readings.append(ParsedText(program, mine, complete=not diagnostics, warnings=warnings))
     return CompiledShapes(tuple(readings), writer.violated, shapes)
 
