@@ -58,8 +58,8 @@ def compile_shapes(texts: Mapping[str, str]) -> CompiledShapes:
 
 
 @lru_cache(maxsize=1)  # a program that is checked is often validated by, too
-def _compiled(named: tuple[tuple[str, str], ...]) -> CompiledShapes:
-    texts = dict(named)
+def _compiled(sources: tuple[tuple[str, str], ...]) -> CompiledShapes:
+    texts = dict(sources)
     try:
         graph = read_graph(texts)
     except TurtleError as error:
