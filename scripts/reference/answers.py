@@ -253,12 +253,23 @@ class DeadLetters(Struct, forbid_unknown_fields=True):
     total: int
 
 
-class Binding(Struct, forbid_unknown_fields=True, rename={"language": "xml:lang"}):
+class TripleTerm(Struct, forbid_unknown_fields=True):
+    """The parts of a triple term."""
+
+    subject: Binding
+    predicate: Binding
+    object: Binding
+
+
+class Binding(
+    Struct, forbid_unknown_fields=True, rename={"language": "xml:lang", "direction": "its:dir"}
+):
     """The value of a variable."""
 
-    type: Literal["uri", "bnode", "literal"]
-    value: str
+    type: Literal["uri", "bnode", "literal", "triple"]
+    value: str | TripleTerm
     language: str | UnsetType = UNSET
+    direction: Literal["ltr", "rtl"] | UnsetType = UNSET
     datatype: str | UnsetType = UNSET
 
 
@@ -275,7 +286,7 @@ class Bindings(Struct, forbid_unknown_fields=True):
 
 
 class Solutions(Struct, forbid_unknown_fields=True):
-    """The answer to SELECT, in SPARQL 1.1 Query Results JSON."""
+    """The answer to SELECT, in SPARQL 1.2 Query Results JSON."""
 
     head: Variables
     results: Bindings
@@ -286,7 +297,7 @@ class Nothing(Struct, forbid_unknown_fields=True):
 
 
 class Truth(Struct, forbid_unknown_fields=True):
-    """The answer to ASK, in SPARQL 1.1 Query Results JSON."""
+    """The answer to ASK, in SPARQL 1.2 Query Results JSON."""
 
     head: Nothing
     boolean: bool
