@@ -80,6 +80,14 @@ def test_a_state_of_format_1_continues(broker, tmp_path):
     continue_from(migrated(unpack("state-845dc16", broker, tmp_path, "columnar")))
 
 
+@pytest.mark.parametrize(
+    ("archive", "backend"), [("state-7c4c301", "columnar"), ("state-7c4c301-spark", "spark")]
+)
+def test_a_state_of_these_numbers_continues_as_it_is(broker, tmp_path, archive, backend):
+    """A state of the last release with the same format and semantics needs no migration."""
+    continue_from(unpack(archive, broker, tmp_path, backend))
+
+
 @pytest.mark.parametrize("archive", ["state-90df589-spark", "state-845dc16-spark"])
 def test_spark_tables_of_an_earlier_version_are_rebuilt(broker, tmp_path, archive):
     """Those of another format, or that knew no files of all buckets, are made from the trace."""
