@@ -261,7 +261,7 @@ def gdpr_erasure(facts):
     for subject, name, value in facts["triple"]:
         by[name.removeprefix(shop)].add((subject, value))
     bought, price = successors(by["bought"]), dict(by["price"])
-    component = connected_components({"link": by["knows"]}, key=lambda term: term.n3())["component"]
+    component = connected_components({"link": by["knows"]}, key=str)["component"]
     members = successors({(least, person) for person, least in component})
     circle = {pair for circle in members.values() for pair in product(circle, circle)}
     profile = {

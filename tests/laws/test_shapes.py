@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyshacl
 import rdflib
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from rdflib import RDF, RDFS, SH, XSD, BNode, Literal, Namespace
 from thorough import THOROUGH
@@ -202,8 +202,11 @@ def results_of(report):
 
 
 def expected(shapes_graph, data):
-    """The validation results of pySHACL."""
-    _, report, _ = pyshacl.validate(data, shacl_graph=shapes_graph, inference="none")
+    """The validation results of pySHACL, for what it can validate."""
+    try:
+        _, report, _ = pyshacl.validate(data, shacl_graph=shapes_graph, inference="none")
+    except pyshacl.errors.ReportableRuntimeError:  # which does not compare blank nodes
+        reject()
     return results_of(report)
 
 

@@ -7,9 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
+from streamreasoner.cli.options import Rules  # noqa: TC001 - typer reads it
+from streamreasoner.errors import DataError
+
 
 def convert(
-    rules: Annotated[str, typer.Argument(help="A file of rules (.dl, .srl, .ttl), or a query.")],
+    rules: Rules,
     to: Annotated[
         Literal["dl", "srl"],
         typer.Option(help="dl: the rule language; srl: SPARQL-RL.", show_default=False),
@@ -33,5 +36,8 @@ def convert(
         text = rule_set_text(programs, common_prefixes(programs))
     if output is None:
         print(text, end="")
-    else:
+        return
+    try:
         output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{output}: cannot be written: {error.strerror}.") from None

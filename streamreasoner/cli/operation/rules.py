@@ -107,11 +107,12 @@ def replace(
     from streamreasoner.config import load
     from streamreasoner.lang.diagnostic import render
     from streamreasoner.pipeline.control import Operation
-    from streamreasoner.program.edit import canonical_program
+    from streamreasoner.program.edit import canonical_program, with_settings
     from streamreasoner.program.load import load_program
 
+    checked = load_program(program)
     loaded = load(config)
-    checked = load_program(program, loaded.rules.graphs, annotations=loaded.output.annotations)
+    checked = with_settings(checked, loaded.rules.graphs, loaded.output.annotations)
     if checked.warnings:
         print(render(checked.warnings, checked.texts), file=sys.stderr)
     canonical = canonical_program(checked, program)

@@ -35,6 +35,7 @@ COMMANDS = {
     "check-shapes": ("streamreasoner.cli.offline.check_shapes", "missing.ttl"),
     "materialize": ("streamreasoner.cli.offline.materialize", "missing.dl a.nt"),
     "explain": ("streamreasoner.cli.offline.explain", "missing.dl a.nt --fact p(1)"),
+    "convert": ("streamreasoner.cli.offline.convert", "missing.dl --to srl"),
     "explain-plan": ("streamreasoner.cli.offline.explain_plan", "missing.dl"),
     "query": ("streamreasoner.cli.offline.query", "missing.rq missing.dl"),
     "shell": ("streamreasoner.cli.offline.shell", "missing.dl"),

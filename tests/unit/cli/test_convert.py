@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from streamreasoner import Reasoner, Term, Update
 from streamreasoner.cli import app
-from streamreasoner.errors import ProgramError
+from streamreasoner.errors import DataError, ProgramError
 from streamreasoner.program import load_program
 from streamreasoner.program.checked import check_source
 
@@ -73,3 +73,13 @@ def test_what_cannot_be_said_is_refused_with_its_place(tmp_path):
     assert "rules.dl:5:76: SR273 SPARQL-RL does not have asserted facts that the" in str(
         result.exception
     )
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    """In one line, without a traceback."""
+    rules = tmp_path / "rules.dl"
+    rules.write_text(RULES)
+    error = convert(rules, "--to", "dl", "--output", tmp_path / "none/rules.dl").exception
+
+    assert isinstance(error, DataError)
+    assert "none/rules.dl: cannot be written" in str(error)

@@ -42,7 +42,7 @@ def key(term):
     """Sort key of a canonical term, by the definition of the order."""
     text = term.encode()
     if not term.startswith('"'):
-        return (1 if term.startswith("<") else 0, text)
+        return (1, text[1:-1]) if term.startswith("<") else (0, text)
     literal = parse(term)
     found = value(literal.value, literal.datatype)
     ranks = {ValueKind.BOOLEAN: 2, ValueKind.INSTANT: 4, ValueKind.STRING: 5, ValueKind.NONE: 6}
