@@ -29,6 +29,11 @@ class TripleTerm:
     object: Node
     span: Span = field(compare=False, repr=False)
 
+    @property
+    def parts(self) -> tuple[Node, Term, Node]:
+        """Subject, predicate and object."""
+        return self.subject, self.predicate, self.object
+
 
 Node: TypeAlias = Term | TripleTerm
 

@@ -1,8 +1,13 @@
-"""Whether expressions may be one term. Invariant: what is not known may be any term."""
+"""Whether terms with variables may be one term. Invariant: what is not known is one term, any one.
+
+Repeated variables and what is inside triple terms count. A variable is never a triple term that
+has it inside, as terms are finite (Robinson 1965).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.lang import ast
@@ -10,26 +15,65 @@ from streamreasoner.rdf.term_kind import is_triple_term
 from streamreasoner.rdf.triple_terms import components
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-_Sided: TypeAlias = "tuple[int, ast.Expression]"
-"""An expression with the side that its variables belong to."""
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """A variable of one side; those of the two sides are not shared."""
+
+    side: int
+    name: str
+
+
+_UNKNOWN = -1
+"""The side of what is not known."""
+
+Known: TypeAlias = "str | Free | tuple[Known, ...]"
+"""A term, a variable, or the parts of a triple term."""
+
+
+def of_term(term: str) -> Known:
+    """A canonical term, a triple term by its parts."""
+    return tuple(map(of_term, components(term))) if is_triple_term(term) else term
+
+
+def unified(left: Known, right: Known, links: dict[Free, Known]) -> bool:
+    """Whether two terms may be one, given what variables are; adds what they then are."""
+    left, right = _resolved(left, links), _resolved(right, links)
+    if left == right:
+        return True
+    for free, other in ((left, right), (right, left)):
+        if isinstance(free, Free):
+            if _occurs(free, other, links):
+                return False
+            links[free] = other
+            return True
+    return (
+        isinstance(left, tuple)
+        and isinstance(right, tuple)
+        and all(unified(one, two, links) for one, two in zip(left, right, strict=True))
+    )
+
+
+def _resolved(known: Known, links: dict[Free, Known]) -> Known:
+    while isinstance(known, Free) and known in links:
+        known = links[known]
+    return known
+
+
+def _occurs(free: Free, known: Known, links: dict[Free, Known]) -> bool:
+    """Whether a variable is a part of a term, so that it cannot be that term."""
+    if isinstance(known, tuple):
+        parts = (_resolved(part, links) for part in known)
+        return any(part == free or _occurs(free, part, links) for part in parts)
+    return False
 
 
 def agree(first: ast.Expression, second: ast.Expression) -> bool:
-    """Whether two expressions may be one term: constants are compared, those of triple terms too.
-
-    Other triple terms are compared part by part; repeated variables are ignored.
-    """
-    match _opened(first), _opened(second):
-        case ast.TripleTerm() as one, ast.TripleTerm() as other:
-            return all(map(agree, one.parts, other.parts))
-        case (ast.TripleTerm() | ast.Constant()) as one, (
-            ast.TripleTerm() | ast.Constant()
-        ) as other:
-            return one == other
-        case _:
-            return True
+    """Whether two expressions may be one term, where repeated variables are ignored."""
+    names = map(str, count())
+    return unified(_known(first, None, names), _known(second, None, names), {})
 
 
 def have_an_instance(first: ast.Atom, second: ast.Atom) -> bool:
@@ -39,64 +83,22 @@ def have_an_instance(first: ast.Atom, second: ast.Atom) -> bool:
     """
     if first.predicate != second.predicate or first.arity != second.arity:
         return False
-    return _Unifier().all(first.arguments, second.arguments)
+    names = map(str, count())
+    links: dict[Free, Known] = {}
+    return all(
+        unified(_known(left, 0, names), _known(right, 1, names), links)
+        for left, right in zip(first.arguments, second.arguments, strict=True)
+    )
 
 
-@dataclass(slots=True)
-class _Unifier:
-    known: dict[tuple[int, str], _Sided] = field(default_factory=dict)
-
-    def all(self, first: Sequence[ast.Expression], second: Sequence[ast.Expression]) -> bool:
-        """Whether expressions of two sides can be the same terms, pair by pair."""
-        pairs = zip(first, second, strict=True)
-        return all(self._one((0, left), (1, right)) for left, right in pairs)
-
-    def _one(self, first: _Sided, second: _Sided) -> bool:
-        (side, left), (other, right) = self._resolved(first), self._resolved(second)
-        match left, right:
-            case ast.Variable(name), ast.Variable(name_) if (side, name) == (other, name_):
-                return True
-            case ast.Variable(name), _:
-                return self._bind((side, name), (other, right))
-            case _, ast.Variable(name):
-                return self._bind((other, name), (side, left))
-            case ast.TripleTerm(), ast.TripleTerm():
-                parts = zip(left.parts, right.parts, strict=True)
-                return all(self._one((side, one), (other, two)) for one, two in parts)
-            case ((ast.TripleTerm() | ast.Constant()), (ast.TripleTerm() | ast.Constant())):
-                return left == right
-            case _:
-                return True
-
-    def _bind(self, variable: tuple[int, str], value: _Sided) -> bool:
-        if isinstance(value[1], ast.TripleTerm) and self._occurs(variable, value):
-            return False
-        self.known[variable] = value
-        return True
-
-    def _occurs(self, variable: tuple[int, str], value: _Sided) -> bool:
-        """Whether a term has a variable as a part, which no finite term can be."""
-        side, term = self._resolved(value)
-        match term:
-            case ast.Variable(name):
-                return (side, name) == variable
-            case ast.TripleTerm():
-                return any(self._occurs(variable, (side, part)) for part in term.parts)
-            case _:
-                return False
-
-    def _resolved(self, value: _Sided) -> _Sided:
-        side, expression = value
-        while isinstance(expression, ast.Variable) and (side, expression.name) in self.known:
-            side, expression = self.known[side, expression.name]
-        return side, _opened(expression)
-
-
-def _opened(expression: ast.Expression) -> ast.Expression:
-    """A constant triple term as one of constants."""
+def _known(expression: ast.Expression, side: int | None, names: Iterator[str]) -> Known:
+    """An expression of a side; without one, each occurrence of a variable is another variable."""
     match expression:
-        case ast.Constant(term, span) if is_triple_term(term):
-            subject, predicate, value = (ast.Constant(part, span) for part in components(term))
-            return ast.TripleTerm(subject, predicate, value, span)
+        case ast.Constant(term):
+            return of_term(term)
+        case ast.Variable(name) if side is not None:
+            return Free(side, name)
+        case ast.TripleTerm():
+            return tuple(_known(part, side, names) for part in expression.parts)
         case _:
-            return expression
+            return Free(_UNKNOWN, next(names))
