@@ -17,6 +17,7 @@ from streamreasoner.analysis.strata.stratify import decided_strata, strata, unst
 from streamreasoner.lang.ast import NOWHERE, TRIPLE, Atom, Negation, Rule, Variable
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.normal_form import aggregates_matches, normal_form
+from streamreasoner.lang.traversal import atom_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -139,27 +140,30 @@ class _Circle:
 
     def _asks_early(self, rule: Rule) -> Rule:
         """A late rule: what it negates is early, and so is what helpers negate."""
+        aggregated = aggregates_matches(rule.head)
+        return self._reading_early(rule, lambda atom: aggregated or atom.predicate in self._asking)
+
+    def _reading_early(self, rule: Rule, is_early: Callable[[Atom], bool]) -> Rule:
+        """A rule whose negations are early, and some of its other atoms."""
 
         def put(literal: Literal) -> Literal:
             match literal:
                 case Negation(Atom() as atom):
                     return replace(literal, atom=self._early_atom(atom))
-                case Atom() if literal.predicate in self._asking or aggregates_matches(rule.head):
+                case Atom() if is_early(literal):
                     return self._early_atom(literal)
                 case _:
                     return literal
 
-        return _mapped(rule, put)
+        return replace(rule, body=tuple(map(put, rule.body)))
 
     def _early_atom(self, atom: Atom) -> Atom:
         if atom.asserted:
             return atom
         if atom.predicate == TRIPLE:
             return replace(atom, predicate=_EARLY)
-        return replace(atom, predicate=_early(atom.predicate)) if self._is_mine(atom) else atom
-
-    def _is_mine(self, atom: Atom) -> bool:
-        return atom.predicate in self._helpers
+        is_mine = atom.predicate in self._helpers
+        return replace(atom, predicate=_early(atom.predicate)) if is_mine else atom
 
     def _early(self, late: Sequence[Rule]) -> Iterator[Rule]:
         """The rules of early facts that late rules read, directly or not."""
@@ -186,17 +190,8 @@ class _Circle:
                 yield made
 
     def _made_early(self, rule: Rule) -> Rule:
-        def put(literal: Literal) -> Literal:
-            match literal:
-                case Negation(Atom() as atom):
-                    return replace(literal, atom=self._early_atom(atom))
-                case Atom():
-                    return self._early_atom(literal)
-                case _:
-                    return literal
-
         heads = tuple(self._early_atom(head) for head in rule.heads)
-        return replace(_mapped(rule, put), heads=heads, name=None)
+        return replace(self._reading_early(rule, lambda _: True), heads=heads, name=None)
 
     def _in_use(self, rules: Sequence[Rule]) -> Sequence[Rule]:
         """The rules without helpers that are read no more."""
@@ -218,11 +213,4 @@ def _early(predicate: str) -> str:
 
 def _read(rule: Rule) -> Iterator[Atom]:
     """The atoms of a body, negated or not."""
-    for literal in rule.body:
-        atom = literal.atom if isinstance(literal, Negation) else literal
-        if isinstance(atom, Atom):
-            yield atom
-
-
-def _mapped(rule: Rule, put: Callable[[Literal], Literal]) -> Rule:
-    return replace(rule, body=tuple(map(put, rule.body)))
+    return (atom for atom in map(atom_of, rule.body) if atom is not None)
