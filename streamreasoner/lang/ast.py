@@ -26,6 +26,8 @@ ARITIES = {TRIPLE: 3, QUAD: 4}
 COLUMNS = {TRIPLE: ("s", "p", "o"), QUAD: ("s", "p", "o", "g")}
 """The columns of their arguments, in tables of any kind."""
 
+TRIPLE_PARTS = ("subject", "predicate", "object")
+"""The functions of the parts of a triple term, in order."""
 
 NEW_NODE = "blank"
 """The function of new nodes in heads, `blank("label")`: one for each solution of the body."""

@@ -5,6 +5,7 @@ The text is canonical: each node has one spelling, with IRIs shortened by the gi
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, assert_never
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 PREFIX_NAME = re.compile(r"(?:[^\W\d_](?:[\w.\-]*[\w\-])?)?")
 """Names of prefixes in the rule language; the grammar has the same, with a colon."""
 
+_DIGITS = 8
 _LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 _ADDITION, _MULTIPLICATION, _SIGN, _POWER, _OPERAND = range(5)
 _PARTS = ast.Constant | ast.Variable | ast.Wildcard | ast.TripleTerm | ast.Call
@@ -213,3 +215,8 @@ def _constant(term: str, prefixes: Mapping[str, str]) -> str:
         if iri.startswith(namespace) and _LOCAL.fullmatch(iri, len(namespace))
     ]
     return min(short, key=lambda text: (len(text), text), default=term)
+
+
+def digest(text: str) -> str:
+    """Return what names a helper by a text of it: the first 32 bits of SHA-256, in hex."""
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]

@@ -26,7 +26,7 @@ from streamreasoner.lang.ast import (
 from streamreasoner.lang.constants import triple_term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from streamreasoner.lang.ast import Expression, Literal, Node, Rule
 
@@ -104,11 +104,31 @@ def variables(node: Expression | Literal) -> Iterator[Variable]:
             yield item
 
 
+def unused_names(names: Iterable[str], rule: Rule) -> Iterator[str]:
+    """Yield those of the names that no variable of a rule has."""
+    used = {each.name for part in (*rule.heads, *rule.body) for each in variables(part)}
+    return (name for name in names if name not in used)
+
+
 def new_nodes(node: Expression | Literal) -> Iterator[Call]:
     """Yield every new node, `blank("label")`, in `node`, in textual order."""
     for item in walk(node):
         if isinstance(item, Call) and item.function == NEW_NODE:
             yield item
+
+
+def has_pattern(atom: Atom) -> bool:
+    """Return whether an argument of an atom is a triple term that is not constant."""
+    return any(isinstance(each, TripleTerm) for each in atom.arguments)
+
+
+def atom_of(literal: Literal) -> Atom | None:
+    """Return the atom of a literal, negated or not; None if it has none."""
+    match literal:
+        case (Atom() as atom) | Negation(Atom() as atom):
+            return atom
+        case _:
+            return None
 
 
 def has_new_nodes(rule: Rule) -> bool:

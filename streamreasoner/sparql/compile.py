@@ -218,8 +218,8 @@ class Construct:
         if isinstance(term, Variable):
             return Variable(self._book.variable(term.name), term.span)
         if isinstance(term, TripleTerm):
-            parts = (term.subject, term.predicate, term.object)
-            return triple_term((self._argument(each, body) for each in parts), term.span)
+            parts = (self._argument(each, body) for each in term.parts)
+            return triple_term(parts, term.span)
         assert isinstance(term, Constant)  # noqa: S101 - a template has no paths
         return term
 

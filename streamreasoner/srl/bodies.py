@@ -22,12 +22,12 @@ from streamreasoner.lang.ast import (
     Wildcard,
 )
 from streamreasoner.lang.constants import triple_term
-from streamreasoner.rdf.term_kind import is_resource
-from streamreasoner.sparql.algebra import Apply, TripleTerm, nodes
+from streamreasoner.sparql.algebra import Apply
 from streamreasoner.sparql.rule_set import Absence, Assignment, Filter, Triple
 from streamreasoner.sparql.rules.bodies import Body, substituted
 from streamreasoner.sparql.rules.comparisons import decided_by_test
 from streamreasoner.sparql.rules.conditions import Conditions
+from streamreasoner.sparql.rules.dataset import may_be
 from streamreasoner.sparql.rules.rulebook import atom
 from streamreasoner.srl.well_formed import variables
 
@@ -92,8 +92,8 @@ class Bodies:
             case Constant():
                 return term
             case _:
-                parts = term.subject, term.predicate, term.object
-                return triple_term((self._node(each, solution) for each in parts), term.span)
+                parts = (self._node(each, solution) for each in term.parts)
+                return triple_term(parts, term.span)
 
     def _atom(self, triple: Triple, *, of_data: bool) -> Atom:
         terms = tuple(map(self._node, triple.terms))
@@ -196,14 +196,7 @@ def _all_names(node: Atom) -> list[str]:
 
 def is_possible(element: Triple | Filter) -> bool:
     """Whether a triple may be one, as no triple term has a literal or triple term as subject."""
-    if isinstance(element, Filter):
-        return True
-    terms = [each for each in nodes(element) if isinstance(each, TripleTerm)]
-    return all(
-        isinstance(each.subject, Variable)
-        or (isinstance(each.subject, Constant) and is_resource(each.subject.term))
-        for each in terms
-    )
+    return isinstance(element, Filter) or all(map(may_be, element.terms))
 
 
 def _tests(head: Atom, body: Body) -> tuple[Literal, ...] | None:

@@ -155,8 +155,8 @@ def _of_document(term: Node, digest: str) -> Expression:
         case Constant():
             return term
         case _:
-            parts = term.subject, term.predicate, term.object
-            return triple_term((_of_document(each, digest) for each in parts), term.span)
+            parts = (_of_document(each, digest) for each in term.parts)
+            return triple_term(parts, term.span)
 
 
 def _document(source: str) -> str:

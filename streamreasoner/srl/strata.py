@@ -136,5 +136,5 @@ def _shown(term: Node, prefixes: Mapping[str, str]) -> str:
             # Only blank nodes and the nodes of paths have a dot.
             return "[]" if "." in name else f"?{name}"
         case _:
-            parts = (_shown(part, prefixes) for part in (term.subject, term.predicate, term.object))
+            parts = (_shown(part, prefixes) for part in term.parts)
             return f"<<( {' '.join(parts)} )>>"

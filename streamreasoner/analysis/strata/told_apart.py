@@ -12,7 +12,6 @@ an instance in common with it. Invariant: the facts of the program's predicates 
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
@@ -23,10 +22,10 @@ from streamreasoner.analysis.strata.unification import have_an_instance
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.constants import triple_term
 from streamreasoner.lang.normal_form import aggregates
-from streamreasoner.lang.printer import print_literal, print_rule
+from streamreasoner.lang.printer import digest, print_literal, print_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from streamreasoner.analysis.strata.dependency import Dependency
     from streamreasoner.analysis.strata.guards import Guarded
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 APART = "#apart"
 """The end of the names of these predicates."""
 
-_DIGITS = 8
 _NEGATIVE = (Through.NEGATION, Through.AGGREGATE)
 
 
@@ -103,12 +101,13 @@ def told_apart(
         for index in members
     }
     heads = [rules[index].head for index in circular]
-    names = {head.predicate for head in heads if any(map(_is_term, head.arguments))}
+    names = {head.predicate for head in heads if traversal.has_pattern(head)}
     read = [
         atom
         for index in circular
-        for atom in _read(rules[index])
-        if atom.predicate in names and any(unifies(atom, head) for head in heads)
+        for atom in map(traversal.atom_of, rules[index].body)
+        if atom is not None and not atom.asserted and atom.predicate in names
+        if any(unifies(atom, head) for head in heads)
     ]
     split = {
         index
@@ -184,25 +183,9 @@ class _Apart:
         return replace(head, arguments=tuple(columns.values()))
 
 
-def _is_term(argument: ast.Expression) -> bool:
-    return isinstance(argument, ast.TripleTerm)
-
-
-def _read(rule: ast.Rule) -> Iterator[ast.Atom]:
-    for literal in rule.body:
-        match literal:
-            case (ast.Atom(asserted=False) as atom) | ast.Negation(
-                ast.Atom(asserted=False) as atom
-            ):
-                yield atom
-            case _:
-                pass
-
-
 def _apart(kind: str, text: str, arguments: tuple[ast.Expression, ...], span: ast.Span) -> ast.Atom:
     """An atom of a predicate that a text names."""
-    digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
-    return ast.Atom(f"{kind}.{digest}{APART}", arguments, span)
+    return ast.Atom(f"{kind}.{digest(text)}{APART}", arguments, span)
 
 
 def _kind(rule: ast.Rule) -> ast.Atom:
@@ -252,12 +235,10 @@ class Written:
 
     def rule(self, rule: ast.Rule) -> ast.Rule:
         """The rule of the text; of a copy, the rule whose facts it copies."""
-        match rule.body:
-            case (ast.Atom(predicate),) if predicate in self._made and not is_apart(rule.head):
-                return self.rule(self._rules[predicate])
-            case _:
-                body = tuple(map(self._literal, rule.body))
-                return replace(rule, heads=(self.atom(rule.head),), body=body)
+        if (predicate := self.copied(rule)) is not None:
+            return self.rule(self._rules[predicate])
+        body = tuple(map(self._literal, rule.body))
+        return replace(rule, heads=(self.atom(rule.head),), body=body)
 
     def copied(self, rule: ast.Rule) -> str | None:
         """The predicate whose facts a rule copies, if it is one of those that were added."""

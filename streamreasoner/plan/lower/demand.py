@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.lang import ast
+from streamreasoner.lang.ast import TRIPLE_PARTS
 from streamreasoner.lang.binding import bindings, is_bound, is_known
 from streamreasoner.lang.normal_form import operand
 from streamreasoner.plan import algebra
 from streamreasoner.plan.expressions import Extension
 from streamreasoner.plan.lower.aggregation import reducing_positions
 from streamreasoner.plan.lower.steps import condition
-from streamreasoner.plan.lower.triple_patterns import TRIPLE_PARTS, TriplePatterns
+from streamreasoner.plan.lower.triple_patterns import TriplePatterns
 from streamreasoner.plan.operands import Column, Operand, Pattern, Value
 from streamreasoner.plan.program_plan import DeltaPlan
 

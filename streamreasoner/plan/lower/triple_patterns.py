@@ -11,32 +11,23 @@ takes its terms apart by itself. A negated atom becomes the negation of what mat
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang import ast, traversal
-from streamreasoner.lang.printer import print_rule
+from streamreasoner.lang.printer import digest, print_rule
+from streamreasoner.lang.traversal import has_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-TRIPLE_PARTS = ("subject", "predicate", "object")
-"""The functions of the parts of a triple term, in order."""
-_DIGITS = 8
-
-
-def has_pattern(atom: ast.Atom) -> bool:
-    """Whether an argument of an atom is a triple term that is not constant."""
-    return any(isinstance(each, ast.TripleTerm) for each in atom.arguments)
 
 
 def negated_patterns(rules: Iterable[ast.Rule]) -> dict[str, int]:
     """The predicates that stand for negated atoms with patterns, and their numbers of arguments."""
     patterns = TriplePatterns()
     negations = (each for rule in rules for each in rule.body if isinstance(each, ast.Negation))
-    atoms = (each.atom for each in negations if isinstance(each.atom, ast.Atom))
+    atoms = (each for each in map(traversal.atom_of, negations) if each is not None)
     found = (patterns.negated(atom) for atom in atoms if has_pattern(atom))
     return {atom.predicate: atom.arity for atom in found}
 
@@ -59,10 +50,11 @@ class TriplePatterns:
         return self._plain(rule)
 
     def _plain(self, rule: ast.Rule) -> ast.Rule:
-        atoms = [literal for literal in rule.body if _atom_of(literal) is not None]
-        if not any(has_pattern(atom) for atom in map(_atom_of, atoms) if atom is not None):
+        atoms = [each for each in map(traversal.atom_of, rule.body) if each is not None]
+        if not any(map(has_pattern, atoms)):
             return rule
-        names = _fresh(rule)
+        # No text can have a name with a dot.
+        names = traversal.unused_names(map("term.{}".format, count(1)), rule)
         opened: list[ast.Literal] = []
         body: list[ast.Literal] = []
         for literal in rule.body:
@@ -104,7 +96,7 @@ class TriplePatterns:
         ]
         arguments[position] = term
         body = replace(atom, arguments=tuple(arguments))
-        calls = (ast.Call(name, (term,), term.span) for name in TRIPLE_PARTS)
+        calls = (ast.Call(name, (term,), term.span) for name in ast.TRIPLE_PARTS)
         return self._derived("parts", (term, *calls), body)
 
     def negated(self, atom: ast.Atom) -> ast.Atom:
@@ -137,21 +129,12 @@ class TriplePatterns:
     def _derived(self, name: str, arguments: tuple[ast.Expression, ...], body: ast.Atom) -> str:
         """The predicate of a helper, which its own text names."""
         rule = ast.Rule((ast.Atom(name, arguments, body.span),), (body,), body.span)
-        digest = hashlib.sha256(print_rule(rule).encode()).hexdigest()[:_DIGITS]
-        predicate = f"{name}#{digest}"
+        predicate = f"{name}#{digest(print_rule(rule))}"
         if predicate not in self._known:
             self._known.add(predicate)
             head = replace(rule.head, predicate=predicate)
             self.helpers.append(self._plain(replace(rule, heads=(head,))))
         return predicate
-
-
-def _atom_of(literal: ast.Literal) -> ast.Atom | None:
-    match literal:
-        case (ast.Atom() as atom) | ast.Negation(ast.Atom() as atom):
-            return atom
-        case _:
-            return None
 
 
 def _without_patterns(
@@ -176,7 +159,7 @@ def _taken_apart(
     """Literals that compare a term with a pattern, and bind the variables in it."""
     if all(isinstance(part, ast.Wildcard) for part in pattern.parts):
         yield ast.Call("is_triple", (term,), term.span)
-    for name, part in zip(TRIPLE_PARTS, pattern.parts, strict=True):
+    for name, part in zip(ast.TRIPLE_PARTS, pattern.parts, strict=True):
         value = ast.Call(name, (term,), part.span)
         match part:
             case ast.Wildcard():
@@ -190,9 +173,3 @@ def _taken_apart(
                 yield from _taken_apart(inner, part, bound, names)
             case _:
                 yield ast.Call("same_term", (value, part), part.span)
-
-
-def _fresh(rule: ast.Rule) -> Iterator[str]:
-    """Names of variables that a rule does not have; no text can have one with a dot."""
-    used = {each.name for part in (rule.head, *rule.body) for each in traversal.variables(part)}
-    return (name for number in count(1) if (name := f"term.{number}") not in used)

@@ -15,14 +15,13 @@ nothing new is evaluated: strata, plans, backends and explanations see rules as 
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.constants import UNREADABLE
 from streamreasoner.lang.diagnostic import Diagnostic
-from streamreasoner.lang.printer import print_rule
+from streamreasoner.lang.printer import digest, print_rule
 from streamreasoner.program.bodies.scope import Scope, bound_by_atoms, has_atom
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.values.sums import CHOOSING
@@ -36,8 +35,6 @@ _EMPTY = frozenset({"count", "sum"})
 """Aggregates that are 0 of nothing; the others have no value."""
 
 _BRACES = ast.BodyAggregate | ast.NegatedBody
-
-_DIGITS = 8
 
 
 class Nested:
@@ -190,8 +187,7 @@ class Nested:
     ) -> ast.Atom:
         """Add the rule of a helper, which its own text names; return its head."""
         text = print_rule(ast.Rule((ast.Atom(name, arguments, span),), body, span))
-        digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
-        head = ast.Atom(f"{name}#{digest}", arguments, span)
+        head = ast.Atom(f"{name}#{digest(text)}", arguments, span)
         inner = Nested(self._ranges)
         self.helpers.append(inner.rule(ast.Rule((head,), body, span)))
         self.helpers += inner.helpers

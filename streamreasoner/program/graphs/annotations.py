@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING
 from streamreasoner.errors import TermError
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.ast import QUAD, TRIPLE
+from streamreasoner.lang.constants import triple_term
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.directives import directives
 from streamreasoner.lang.normal_form import aggregates
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.rdf.graph_mode import GraphMode
@@ -30,7 +32,7 @@ from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 from streamreasoner.values.sums import CHOOSING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 
 def rule_iri(rule: ast.Rule) -> str:
@@ -43,10 +45,9 @@ def rule_iri(rule: ast.Rule) -> str:
     return minted("rule", print_rule(rule))
 
 
-def annotated(programs: Iterable[ast.Program]) -> tuple[ast.Annotate | None, list[Diagnostic]]:
+def annotated(programs: Sequence[ast.Program]) -> tuple[ast.Annotate | None, list[Diagnostic]]:
     """Where annotations go, None if nowhere, and what is wrong with what a program says of it."""
-    found = [each for program in programs for each in program.directives]
-    said = [each for each in found if isinstance(each, ast.Annotate)]
+    said = [*directives(programs, ast.Annotate)]
     wrong = [
         Diagnostic(
             "SR217", "annotations go to another graph elsewhere", each.span, "keep one of them"
@@ -61,8 +62,8 @@ def annotated(programs: Iterable[ast.Program]) -> tuple[ast.Annotate | None, lis
             each.span,
             "omit the @annotate, or count graphs as `default`",
         )
-        for each in found
-        if said and isinstance(each, ast.Graphs) and each.mode is not GraphMode.DEFAULT
+        for each in directives(programs, ast.Graphs)
+        if said and each.mode is not GraphMode.DEFAULT
     ]
     return (said[0] if said else None), wrong
 
@@ -81,7 +82,7 @@ def with_annotations(said: ast.Annotate, rules: Sequence[ast.Rule]) -> Iterator[
 
 def _of_rule(rule: ast.Rule, said: ast.Annotate) -> Iterator[ast.Rule]:
     span = rule.span
-    names = _fresh(rule)
+    names = traversal.unused_names(map("annotated{}".format, count()), rule)
     arguments: list[ast.Expression] = []
     chosen: list[ast.Literal] = []
     for argument in rule.head.arguments:
@@ -96,16 +97,9 @@ def _of_rule(rule: ast.Rule, said: ast.Annotate) -> Iterator[ast.Rule]:
         chosen.append(replace(rule.head, arguments=tuple(arguments)))
     # Which has no value, so that nothing is annotated, if the head is not a triple of RDF.
     triple = ast.Variable(next(names), span)
-    called = ast.Call("triple", tuple(arguments), span)
-    body = (*rule.body, *chosen, ast.Comparison(triple, "=", called, span))
+    body = (*rule.body, *chosen, ast.Comparison(triple, "=", triple_term(arguments, span), span))
     fact = ast.Call("triple_iri", tuple(arguments), span)
     source = ast.Constant(rule_iri(rule), span)
     for predicate, about in ((RDF_REIFIES, triple), (SH_SOURCE_RULE, source)):
         quad = (fact, ast.Constant(f"<{predicate}>", span), about, said.graph)
         yield replace(rule, heads=(ast.Atom(QUAD, quad, span),), body=body)
-
-
-def _fresh(rule: ast.Rule) -> Iterator[str]:
-    """Names of variables that a rule does not have."""
-    used = {name.name for node in (rule.head, *rule.body) for name in traversal.variables(node)}
-    return (name for name in map("annotated{}".format, count()) if name not in used)

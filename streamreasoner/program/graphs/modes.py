@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, assert_never
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.ast import QUAD, TRIPLE
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.directives import directives
 from streamreasoner.lang.normal_form import aggregates
 from streamreasoner.rdf.graph_mode import GraphMode
 
@@ -55,8 +56,7 @@ class WithinGraphs:
 
 def graph_mode(programs: Iterable[ast.Program]) -> tuple[ast.Graphs | None, list[Diagnostic]]:
     """How graphs count, None if a program does not say, and what is wrong with what it says."""
-    found = [each for program in programs for each in program.directives]
-    said = [each for each in found if isinstance(each, ast.Graphs)]
+    said = [*directives(programs, ast.Graphs)]
     others = [each for each in said if each.mode is not said[0].mode]
     wrong = [
         Diagnostic(
@@ -180,7 +180,8 @@ class _Within:
         name = self.names.get(rule.head.predicate)
         if not rule.body or name is None or QUAD in map(_predicate, rule.body):
             return
-        graph = _fresh(rule)
+        names = traversal.unused_names((f"g{number or ''}" for number in count()), rule)
+        graph = ast.Variable(next(names), rule.span)
         choices = [[*self._choices(literal, graph)] for literal in rule.body]
         for chosen in product(*choices):
             body = tuple(part for parts, _ in chosen for part in parts)
@@ -219,17 +220,5 @@ def _graphs(span: ast.Span) -> ast.Rule:
 
 
 def _predicate(literal: ast.Literal) -> str | None:
-    match literal:
-        case ast.Atom(predicate) | ast.Negation(ast.Atom(predicate)):
-            return predicate
-        case _:
-            return None
-
-
-def _fresh(rule: ast.Rule) -> ast.Variable:
-    """A variable that a rule does not have."""
-    used = {
-        each.name for literal in (rule.head, *rule.body) for each in traversal.variables(literal)
-    }
-    names = (f"g{number or ''}" for number in count())
-    return ast.Variable(next(name for name in names if name not in used), rule.span)
+    atom = traversal.atom_of(literal)
+    return None if atom is None else atom.predicate

@@ -16,6 +16,7 @@ from streamreasoner.lang.ast import (
     NOWHERE,
     QUAD,
     TRIPLE,
+    TRIPLE_PARTS,
     Atom,
     Call,
     Comparison,
@@ -119,8 +120,7 @@ class Nodes:
     def expression(self, node: Node) -> Expression:
         """A node of a pattern as an argument of an atom."""
         if isinstance(node, TripleTerm):
-            parts = map(self.expression, (node.subject, node.predicate, node.object))
-            return constants.triple_term(parts, node.span)
+            return constants.triple_term(map(self.expression, node.parts), node.span)
         return self.term(node)
 
     def term(self, node: Term) -> Term:
@@ -149,7 +149,7 @@ class Nodes:
     ) -> Iterator[Literal]:
         """What holds if a value is a triple term that matches; it binds the variables of names."""
         yield Call("is_triple", (value,), node.span)
-        for function, part in zip(_PARTS, (node.subject, node.predicate, node.object), strict=True):
+        for function, part in zip(TRIPLE_PARTS, node.parts, strict=True):
             found = Call(function, (value,), node.span)
             if isinstance(part, TripleTerm):
                 yield from self._parts(part, found, names)
@@ -160,6 +160,3 @@ class Nodes:
                 yield Comparison(term, "=", found, node.span)
             else:
                 yield Call("same_term", (term, found), node.span)
-
-
-_PARTS = ("subject", "predicate", "object")

@@ -139,7 +139,7 @@ def order_doubles(left: float, right: float) -> int:
 
 @kernel
 def compare_texts(values: np.ndarray, left: int, right: int, end: int) -> int:
-    """Order by the bytes of the canonical texts, without so many at their ends."""
+    """Order by the bytes of the canonical texts, without the last `end` bytes of each."""
     starts = int64_column(values[HEADER_STARTS])
     first = values[HEADER_ARENA] + starts[left]
     second = values[HEADER_ARENA] + starts[right]

@@ -177,7 +177,7 @@ class Patterns:
             parts = f"k{len(tables)}"
             tables.append(f"{self._triple_terms} {parts}")
             conditions.append(f"{place} = {parts}.t")
-            inner = zip((term.subject, term.predicate, term.object), "spo", strict=True)
+            inner = zip(term.parts, "spo", strict=True)
             ends += [(part, f"{parts}.{column}") for part, column in inner]
 
     def _unit(self, scope: Scope) -> SolutionsQuery:
