@@ -26,7 +26,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "python_api": ("--rounds", "1"),
     "queries": ("--scale", "1", "--rounds", "1"),
     "brick": ("--rooms", "1", "--limit", "1"),
-    "goals": ("--scale", "1", "--rounds", "1"),
+    "goals": ("--scale", "1"),
     "kernel": ("--scale", "1"),
     "single_rows": ("--epochs", "400"),
     "materialize": ("--scale", "1", "--rounds", "1"),

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from streamreasoner.lang.ast import NOWHERE, Constant, Variable, Wildcard
+from streamreasoner.lang.ast import NOWHERE, Constant, TripleTerm, Variable, Wildcard
+from streamreasoner.rdf.term_kind import is_triple_term
+from streamreasoner.rdf.triple_terms import components
 from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from streamreasoner.lang.ast import Atom, Term
+    from streamreasoner.lang.ast import Atom, Expression, Term
 
 T = TypeVar("T")
 Bound: TypeAlias = "tuple[tuple[int, int | None], ...]"
@@ -53,10 +55,13 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class FactPattern:
-    """Facts of a predicate; `arguments` are Constant, Variable or Wildcard; None matches all."""
+    """Facts of a predicate, by what is at each position; None matches all.
+
+    Only goals have triple terms that are not constant, whose parts are terms or triple terms.
+    """
 
     predicate: str
-    arguments: tuple[Term, ...] | None = None
+    arguments: tuple[Term | TripleTerm, ...] | None = None
 
 
 def matched_by(atom: Atom) -> FactPattern:
@@ -125,7 +130,31 @@ def matching(pattern: FactPattern, args: NDArray[np.int32], dictionary: Terms) -
     for position, argument in arguments:
         if isinstance(argument, Variable):
             mask &= args[:, position] == args[:, first.setdefault(argument.name, position)]
+    if any(isinstance(argument, TripleTerm) for _, argument in arguments):
+        rows = decode_rows(args[mask], dictionary, str)
+        mask[mask] = [values_of(pattern, row) is not None for row in rows]
     return mask
+
+
+def values_of(pattern: FactPattern, terms: Iterable[str]) -> dict[str, str] | None:
+    """The terms of a pattern's variables in a fact that matches it; None if it does not."""
+    values: dict[str, str] = {}
+    pairs: list[tuple[Expression, str]] = [*zip(pattern.arguments or (), terms, strict=False)]
+    while pairs:
+        argument, term = pairs.pop()
+        match argument:
+            case Constant():
+                matches = argument.term == term
+            case Variable():
+                matches = values.setdefault(argument.name, term) == term
+            case TripleTerm():
+                matches = is_triple_term(term)
+                pairs += zip(argument.parts, components(term), strict=True) if matches else ()
+            case _:
+                matches = True
+        if not matches:
+            return None
+    return values
 
 
 def ids_of(constants: Iterable[tuple[int, str]], find: Callable[[str], int | None]) -> Bound:

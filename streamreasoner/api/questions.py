@@ -9,15 +9,13 @@ import numpy as np
 
 from streamreasoner.api import shown
 from streamreasoner.api.nodes import to_ntriples
-from streamreasoner.api.results import Facts, Size, Trace, violations
+from streamreasoner.api.results import Facts, GoalFacts, Size, Trace, violations
 from streamreasoner.api.updates import Violation, check_predicate
 from streamreasoner.counts import counted
 from streamreasoner.engine.turn import in_turn
 from streamreasoner.engine.updates import Changes
 from streamreasoner.errors import QueryError
-from streamreasoner.facts import matching
 from streamreasoner.lang.ast import TRIPLE
-from streamreasoner.program.load import load_program
 from streamreasoner.program.text import common_prefixes
 
 if TYPE_CHECKING:
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.api.asking.answer import Answer
     from streamreasoner.api.asking.epoch import EpochFacts
+    from streamreasoner.api.asking.goals import Goals
     from streamreasoner.api.nodes import PythonTerm
     from streamreasoner.api.validation.report import ValidationReport
     from streamreasoner.engine.session import Session
@@ -50,6 +49,7 @@ class Questions:
         self.session = session
         self.turn = session.turn
         self._asked: EpochFacts | None = None
+        self._goals: Goals | None = None
         self._prefixes: dict[str, str] = {}
 
     @property
@@ -161,15 +161,17 @@ class Questions:
         return found.with_prefixes(names)
 
     @in_turn
-    def ask_goal(self, goal: str, rules: str | Path | None = None) -> Facts:
+    def ask_goal(self, goal: str, rules: str | Path | None = None) -> GoalFacts:
         """The facts that match a goal, each once, in any order.
 
         With rules, they are the facts that these rules derive of the asserted facts of the
-        reasoner, whose own rules do not count; no more is evaluated than the goal needs.
+        reasoner, whose own rules do not count; no more is evaluated than the goal needs. What was
+        evaluated stays for the next goals of the last rules, as long as the reasoner does.
 
         Args:
             goal: An atom in the rule language, such as `path(ex:a, ?x)` or `[?x, a, ex:B]`, or the
-                name of a predicate. Its prefixes are those of the rules, and of loaded files.
+                name of a predicate. Triple terms may have variables, too. Its prefixes are those
+                of the rules, and of loaded files.
             rules: A text, the path of a file or the name of a ruleset; None: the present facts are
                 those of the reasoner's own rules.
 
@@ -178,17 +180,19 @@ class Questions:
             DataError: The goal is empty, or a predicate has another arity in the reasoner.
             EngineError: The evaluation failed.
         """
-        from streamreasoner.api.asking.goals import answered  # noqa: PLC0415 - most ask nothing
+        from streamreasoner.api.asking.goals import Goals  # noqa: PLC0415 - most ask nothing
         from streamreasoner.explain import read_goal  # noqa: PLC0415
+        from streamreasoner.query.goals.evaluation import selected  # noqa: PLC0415
 
-        program = self.program if rules is None else load_program(rules)
-        asked = read_goal(goal, program, self._prefixes)
-        columns = program.columns(asked.predicate)
         if rules is None:
-            args = self.session.evaluated.facts(asked.predicate)
-            terms = self.session.dictionary
-            return Facts(columns, args[matching(asked, args, terms)], terms)
-        return Facts(columns, *answered(program, asked, self.session))
+            asked = read_goal(goal, self.program, self._prefixes)
+            columns, args = self.program.columns(asked.predicate), selected(asked, self.session)
+            return GoalFacts(columns, args, self.session.dictionary, "Of the present facts.")
+        goals = self._goals = self._goals or Goals(self.session)
+        program = goals.program_of(rules)
+        asked = read_goal(goal, program, self._prefixes)
+        found = goals.answered(program, asked)
+        return GoalFacts(program.columns(asked.predicate), *found, str(goals.work))
 
     def query(
         self, text: str, *, base: str = "", limits: QueryLimits | None = None

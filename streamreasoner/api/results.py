@@ -139,6 +139,30 @@ class Facts(Rows["tuple[PythonTerm, ...]"]):
         return decode_rows(self._args, self._dictionary, from_ntriples)
 
 
+class GoalFacts(Facts):
+    """The facts that match a goal.
+
+    Attributes:
+        how: How they were found, in a sentence: what was read, or why all rules were evaluated.
+
+    Args:
+        columns: The columns of the arguments.
+        args: Term ids, int32 of shape (n, arity).
+        dictionary: Has the terms.
+        how: How they were found.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        args: NDArray[np.int32],
+        dictionary: TermDictionary,
+        how: str,
+    ) -> None:
+        super().__init__(columns, args, dictionary)
+        self.how = how
+
+
 class Trace(Rows["tuple[tuple[PythonTerm, ...], int, int]"]):
     """A trace: a sequence of (arguments, iteration, multiplicity), in any order.
 

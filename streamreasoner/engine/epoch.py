@@ -73,6 +73,9 @@ class EpochResult:
 class Engine:
     """Keeps the consequences of a program up to date, epoch by epoch, on a backend.
 
+    Attributes:
+        watch: Called with what an epoch adds to the asserted facts, even if it is rolled back then.
+
     Args:
         backend: Holds the trace; must be empty or restored.
         plan: The program.
@@ -105,6 +108,7 @@ class Engine:
         self._dictionary = Dictionary() if dictionary is None else dictionary
         self._frontier = NO_FRONTIER
         self._taken = self._gained = 0
+        self.watch: Callable[[Updates], None] | None = None
 
     @property
     def frontier(self) -> int:
@@ -233,6 +237,8 @@ class Engine:
                 chain(self._facts, updates), program.given, self._dictionary.intern
             ):
                 self._backend.add(batch)
+                if self.watch is not None:
+                    self.watch(batch)
             check = partial(
                 check_order, program=program, backend=self._backend, dictionary=self._dictionary
             )

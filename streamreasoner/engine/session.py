@@ -77,6 +77,7 @@ class Session:
         known: Arities of predicates of earlier programs, whose facts the state may hold.
         sources: The sources of updates that the state keeps apart.
         known_constraints: The known predicates that were constraints.
+        lowered: The plan of the program if it has been made before.
     """
 
     def __init__(
@@ -89,10 +90,11 @@ class Session:
         known: Mapping[str, int] = NO_PREDICATES,
         sources: InputSources = NO_SOURCES,
         known_constraints: frozenset[str] = frozenset(),
+        lowered: ProgramPlan | None = None,
     ) -> None:
         self.turn = Turn()
         self._sources = sources
-        plan = lower(program).with_sources(sources, known)
+        plan = (lowered or lower(program)).with_sources(sources, known)
         plan = replace(plan, arities={**known, **plan.arities})
         self.program, self.plan = program, plan
         self.dictionary = store.dictionary

@@ -50,7 +50,8 @@ def read_goal(text: str, program: CheckedProgram, extra_prefixes: Mapping[str, s
     """
     if is_blank(text):
         raise DataError("There is no goal; write an atom as in a rule, `edge(ex:a, ?x)`.")
-    return syntax.read_pattern(text, 0, _scope(program, program.arities, extra_prefixes))
+    scope = _scope(program, program.arities, extra_prefixes)
+    return syntax.read_pattern(text, 0, scope, triple_terms=True)
 
 
 def read_term(text: str, program: CheckedProgram) -> str:

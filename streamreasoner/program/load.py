@@ -62,6 +62,19 @@ def _load(rules: str | Path) -> CheckedProgram:
     return check_source(read_rules(path), rules)
 
 
+def is_unchanged(program: CheckedProgram, rules: str | Path) -> bool:
+    """Whether a program that was loaded from rules would be the same again."""
+    names = rulesets.names()
+    packaged = {"<rules>", *(f"<{name}>" for name in names)}
+    files = program.programs[isinstance(rules, str) and rules in names :]
+    try:
+        return all(
+            each.source in packaged or read_file(Path(each.source)) == each.text for each in files
+        )
+    except (OSError, ValueError):
+        return False
+
+
 def _typed(rules: str | Path, media_type: str) -> CheckedProgram:
     suffix = suffix_of(media_type)
     if isinstance(rules, Path):

@@ -111,8 +111,14 @@ _AS_VARIABLE = (
 )
 
 
-def read_pattern(text: str, start: int, scope: Scope) -> FactPattern:
+def read_pattern(text: str, start: int, scope: Scope, *, triple_terms: bool = False) -> FactPattern:
     """The predicate, or the atom of constants, variables and wildcards, from an offset.
+
+    Args:
+        text: The command.
+        start: The offset.
+        scope: Resolves its names.
+        triple_terms: Whether arguments may be patterns of triple terms.
 
     Raises:
         ProgramError: It is neither, or not in the program; carets show where.
@@ -126,6 +132,7 @@ def read_pattern(text: str, start: int, scope: Scope) -> FactPattern:
         argument
         for argument in head.arguments
         if isinstance(argument, Constant | Variable | Wildcard)
+        or (triple_terms and isinstance(argument, TripleTerm) and _is_pattern(argument))
     )
     diagnostics = [
         Diagnostic("SR101", "more than one atom", other.span, "ask for one at a time")
@@ -136,7 +143,7 @@ def read_pattern(text: str, start: int, scope: Scope) -> FactPattern:
             "SR107",
             "an expression, where a term is expected",
             argument.span,
-            _AS_VARIABLE if isinstance(argument, TripleTerm) else None,
+            _AS_VARIABLE if isinstance(argument, TripleTerm) and not triple_terms else None,
         )
         for argument in head.arguments
         if argument not in arguments
@@ -145,6 +152,16 @@ def read_pattern(text: str, start: int, scope: Scope) -> FactPattern:
     if diagnostics:
         raise error_of(diagnostics, text, scope)
     return FactPattern(head.predicate, arguments)
+
+
+def _is_pattern(term: TripleTerm) -> bool:
+    """Whether a triple term has terms and patterns of triple terms only."""
+    return all(
+        _is_pattern(part)
+        if isinstance(part, TripleTerm)
+        else isinstance(part, Constant | Variable | Wildcard)
+        for part in term.parts
+    )
 
 
 def read_name(text: str, start: int, scope: Scope) -> FactPattern | None:

@@ -1,37 +1,48 @@
 """Goals on what is asserted. Invariant: the answer is what evaluating all rules would derive of it.
 
-The facts of the input come in rounds: each brings what the demands of the rounds before have named,
-so an engine of its own reads few facts of many. Where a goal needs many, or many rules, all of the
-program is evaluated instead, which takes less. The reasoner stays as it is.
+What is evaluated for a goal is kept for the next ones of its shape, which need little more. Where a
+goal needs many facts, or too many rules, all of the program is evaluated instead, which takes less.
+The reasoner stays as it is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.analysis.strata.dependency import unifies
 from streamreasoner.backends.store import columnar
 from streamreasoner.counts import counted
-from streamreasoner.engine.session import Session
-from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError
-from streamreasoner.facts import in_order, matched_by, matching
-from streamreasoner.lang.ast import Variable
-from streamreasoner.query.goals.goal_program import goal_program
+from streamreasoner.facts import decode_rows, in_order, values_of
+from streamreasoner.lang.ast import NOWHERE, Atom, Constant, Variable
+from streamreasoner.lang.binding import pattern_variables
+from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.program.load import is_unchanged, load_program
+from streamreasoner.query.goals.asserted import AssertedFacts
+from streamreasoner.query.goals.evaluation import (
+    DemandDoesNotPayError,
+    DemandedEvaluation,
+    Evaluation,
+)
+from streamreasoner.query.goals.goal_program import goal_program, shape_of
 from streamreasoner.query.sparql.answers import Solutions, Truth
 from streamreasoner.query.sparql.query_terms import QueryTerms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from streamreasoner.engine.session import Store
-    from streamreasoner.facts import FactPattern, Terms
+    from streamreasoner.engine.session import Session, Store
+    from streamreasoner.facts import FactPattern
+    from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.query.goals.goal_program import Demand, GoalProgram
+    from streamreasoner.query.goals.goal_program import GoalProgram, Shape
     from streamreasoner.query.sparql.answers import Answer
     from streamreasoner.rdf.dictionary import TermDictionary
 
@@ -41,178 +52,240 @@ class Pays:
     """When demands pay.
 
     Attributes:
-        rules: The most rules, as planning more takes longer than a load often does.
+        rules: The most rules, as planning more takes longer than a load often does,
+        facts_a_rule: or one for so many facts of the input, if that is more.
         facts: The most facts of the input that demands may read,
         part: or the largest part of them, if that is more.
+        kept: The most facts that are kept for later goals of a shape.
+        shapes: The most shapes that are kept.
     """
 
     rules: int = 400
+    facts_a_rule: int = 1_000
     facts: int = 10_000
     part: float = 0.1
+    kept: int = 100_000
+    shapes: int = 16
 
 
 _PAYS = Pays()
 
 
-class GoalEvaluation:
-    """The evaluation of one goal.
+@dataclass(frozen=True, slots=True)
+class GoalWork:
+    """How a goal was answered.
 
     Attributes:
-        session: The session of its own.
-        by_demand: Whether it evaluated what was demanded, not all of the program.
-        rounds: In how many epochs the facts came.
-        read: How many facts of the input it read.
+        reason: Why all of the program was evaluated; empty if only what was demanded was.
+        read: How many facts of the input were read for it.
+        of: How many there are.
+    """
+
+    reason: str
+    read: int
+    of: int
+
+    def __str__(self) -> str:
+        read = f"{self.read:,} of {counted(self.of, 'fact')} read"
+        if self.reason:
+            return f"All rules were evaluated, because {self.reason}: {read}."
+        return f"What the goal needs was evaluated: {read}."
+
+
+@dataclass(slots=True)
+class _Planned:
+    """The program of a shape, and what is kept of its evaluation."""
+
+    made: GoalProgram
+    plan: ProgramPlan | None = None
+    evaluation: DemandedEvaluation | None = None
+
+
+class Goals:
+    """Goals that are asked of what is asserted in a session.
+
+    Attributes:
+        work: How the last one was answered.
+        evaluation: What answered it.
 
     Args:
-        program: The program.
-        goal: What is asked.
-        facts: The asserted facts by predicate, rows of ids, each once.
-        terms: Their terms.
+        session: The session.
         new_store: Makes storage for terms and facts.
         pays: When demands pay.
     """
 
     def __init__(
-        self,
-        program: CheckedProgram,
-        goal: FactPattern,
-        facts: Mapping[str, NDArray[np.int32]],
-        terms: Terms,
-        *,
-        new_store: Callable[[], Store] = columnar,
-        pays: Pays = _PAYS,
+        self, session: Session, *, new_store: Callable[[], Store] = columnar, pays: Pays = _PAYS
     ) -> None:
-        self._goal = goal
-        self._facts, self._terms = facts, terms
-        self._most = max(pays.facts, int(pays.part * sum(map(len, facts.values()))))
-        made = goal_program(program, goal)
-        self.by_demand = len(made.program.rules) <= pays.rules
-        if self.by_demand:
-            self._begin(made.program, new_store)
-            self.by_demand = self._evaluated(made)
-        if not self.by_demand:
-            self._begin(replace(program, expiries=()), new_store)
-            self._apply(
-                [
-                    update
-                    for name, args in facts.items()
-                    for update in self._taken(name, np.arange(len(args)))
-                ]
+        self._session, self._new_store, self._pays = session, new_store, pays
+        self._facts: AssertedFacts | None = None
+        self._rules: str | Path = ""
+        self._program: CheckedProgram | None = None
+        self._planned: dict[Shape, _Planned] = {}
+        self._everything: Evaluation | None = None
+        self.work: GoalWork
+        self.evaluation: Evaluation
+
+    def program_of(self, rules: str | Path) -> CheckedProgram:
+        """The program of a text, a path or a ruleset; the last one is kept while it is the same.
+
+        Raises:
+            ProgramError: The rules are invalid.
+        """
+        known = self._program
+        if known is None or rules != self._rules or not is_unchanged(known, rules):
+            known = load_program(rules)
+            self._begin(known)
+            self._rules = rules
+        return known
+
+    def read_for(self, program: CheckedProgram, goal: FactPattern) -> frozenset[str]:
+        """The predicates whose facts a goal of a program may need."""
+        if program is not self._program:
+            self._begin(program)
+        return self._planned_for(shape_of(program, goal), program).made.reads
+
+    def answered(
+        self, program: CheckedProgram, goal: FactPattern
+    ) -> tuple[NDArray[np.int32], TermDictionary]:
+        """The facts that match a goal of a program, and their terms.
+
+        Raises:
+            DataError: A predicate has another arity in the session.
+            EngineError: The evaluation failed.
+        """
+        if program is not self._program:
+            self._begin(program)
+        _check_arities(program, self._session)
+        facts = self._facts
+        if facts is None or not facts.is_current:
+            facts = self._facts = AssertedFacts(self._session)
+            self._forget()
+        reason = ""
+        try:
+            rows = self._by_demand(program, goal, facts)
+        except DemandDoesNotPayError as error:
+            rows, reason = self._of_all(program, goal, facts), str(error)
+        self.work = GoalWork(reason, self.evaluation.read, facts.size)
+        return rows, self.evaluation.session.dictionary
+
+    def _begin(self, program: CheckedProgram) -> None:
+        """Go on with another program."""
+        self._rules, self._program, self._planned, self._everything = "", program, {}, None
+
+    def _forget(self) -> None:
+        """Keep nothing but plans."""
+        self._everything = None
+        for each in self._planned.values():
+            each.evaluation = None
+
+    def _by_demand(
+        self, program: CheckedProgram, goal: FactPattern, facts: AssertedFacts
+    ) -> NDArray[np.int32]:
+        """The facts that match a goal.
+
+        Raises:
+            DemandDoesNotPayError: All has to be evaluated.
+        """
+        pays = self._pays
+        if _hides(facts, program):
+            raise DemandDoesNotPayError(
+                "a fact that rules may derive is retracted more often than asserted"
             )
+        planned = self._planned_for(shape_of(program, goal), program)
+        rules = len(planned.made.program.rules)
+        if rules > max(pays.rules, facts.size // pays.facts_a_rule):
+            raise DemandDoesNotPayError(
+                f"planning the {rules:,} rules of the goal would take longer"
+            )
+        evaluation, planned.evaluation = planned.evaluation, None  # kept again if it succeeds
+        if evaluation is None:
+            planned.plan = planned.plan or lower(planned.made.program)
+            most = max(pays.facts, int(pays.part * facts.size))
+            evaluation = DemandedEvaluation(
+                planned.made, facts, self._new_store(), planned.plan, most
+            )
+        rows = evaluation.answer(goal)
+        self.evaluation = evaluation
+        if evaluation.session.engine.statistics().facts <= pays.kept:
+            planned.evaluation = evaluation
+        return rows
 
-    def _begin(self, program: CheckedProgram, new_store: Callable[[], Store]) -> None:
-        self.session = Session(program, new_store())
-        self._missing = {name: np.ones(len(args), np.bool_) for name, args in self._facts.items()}
-        self.rounds = self.read = 0
+    def _planned_for(self, shape: Shape, program: CheckedProgram) -> _Planned:
+        """The program of a shape; that of the one asked least recently makes room for it."""
+        planned = self._planned.pop(shape, None) or _Planned(goal_program(program, shape))
+        self._planned[shape] = planned
+        if len(self._planned) > self._pays.shapes:
+            del self._planned[next(iter(self._planned))]
+        return planned
 
-    def answer(self) -> NDArray[np.int32]:
-        """The facts that match the goal, rows of ids of the session."""
-        args = self.session.evaluated.facts(self._goal.predicate)
-        return args[matching(self._goal, args, self.session.dictionary)]
-
-    def _apply(self, updates: list[Updates]) -> None:
-        self.session.apply(updates, report=False)
-        self.rounds += 1
-
-    def _evaluated(self, made: GoalProgram) -> bool:
-        """Apply rounds until no demand names a new fact; returns False where that stops paying."""
-        updates = [*self._taken_whole(made)]
-        while updates or not self.rounds:
-            if self.read > self._most:
-                return False
-            self._apply(updates)
-            updates = [
-                update
-                for demand in made.demands
-                if demand.predicate in self._facts
-                for update in self._taken(demand.predicate, self._demanded(demand))
-            ]
-        return True
-
-    def _taken_whole(self, made: GoalProgram) -> Iterator[Updates]:
-        for atom in made.whole:
-            if atom.predicate in self._facts:
-                args = self._facts[atom.predicate]
-                yield from self._taken(
-                    atom.predicate, np.flatnonzero(matching(matched_by(atom), args, self._terms))
-                )
-
-    def _demanded(self, demand: Demand) -> NDArray[np.intp]:
-        """The facts that have the terms of a demand, and perhaps some more; those still missing."""
-        demanded = self.session.engine.facts(demand.name)
-        if not len(demanded):
-            return np.empty(0, np.intp)
-        args = self._facts[demand.predicate]
-        found = np.flatnonzero(self._missing[demand.predicate])
-        for column, position in enumerate(demand.positions):
-            names = self.session.dictionary.decode(np.unique(demanded[:, column])).to_pylist()
-            ids = [each for each in map(self._terms.find, names) if each is not None]
-            found = found[np.isin(args[found, position], np.array(ids, np.int32), kind="table")]
-        return found
-
-    def _taken(self, predicate: str, rows: NDArray[np.intp]) -> Iterator[Updates]:
-        """The facts of some rows, but those that came before."""
-        missing = self._missing[predicate]
-        rows = rows[missing[rows]]
-        missing[rows] = False
-        if len(rows):
-            self.read += len(rows)
-            args = self._facts[predicate][rows]
-            distinct, places = np.unique(args, return_inverse=True)
-            ids = self.session.dictionary.encode(self._terms.decode(distinct))
-            yield Updates(predicate, ids[places.reshape(args.shape)], np.ones(len(rows), np.int64))
+    def _of_all(
+        self, program: CheckedProgram, goal: FactPattern, facts: AssertedFacts
+    ) -> NDArray[np.int32]:
+        """The facts that match a goal, of all consequences."""
+        evaluation, self._everything = self._everything, None
+        if evaluation is None:
+            evaluation = Evaluation(replace(program, expiries=()), facts, self._new_store())
+        rows = evaluation.answer(goal)
+        self.evaluation = self._everything = evaluation
+        return rows
 
 
-def answered(
-    program: CheckedProgram, goal: FactPattern, session: Session
-) -> tuple[NDArray[np.int32], TermDictionary]:
-    """The facts that match a goal of a program on what is asserted in a session, and their terms.
+def _hides(facts: AssertedFacts, program: CheckedProgram) -> bool:
+    """Whether a fact is retracted more often than asserted that the program may derive or state."""
+    heads = (*program.facts, *(each.head for each in program.rules))
+    return any(
+        unifies(head, Atom(head.predicate, tuple(Constant(t, NOWHERE) for t in row), NOWHERE))
+        for head in heads
+        if head.predicate in facts.program.arities
+        for row in decode_rows(facts.below(head.predicate), facts.session.dictionary, str)
+    )
 
-    Raises:
-        DataError: A predicate has another arity in the session.
-    """
+
+def _check_arities(program: CheckedProgram, session: Session) -> None:
     for predicate, arity in session.program.arities.items():
         if program.arities.get(predicate, arity) != arity:
             raise DataError(
                 f"'{predicate}' has {counted(arity, 'argument')} in the reasoner, but"
                 f" {program.arities[predicate]} in the rules of the goal."
             )
-    facts = asserted_facts(session)
-    known = {name: args for name, args in facts.items() if name in program.arities}
-    evaluation = GoalEvaluation(program, goal, known, session.dictionary)
-    return evaluation.answer(), evaluation.session.dictionary
 
 
-def solutions(program: CheckedProgram, goal: FactPattern, session: Session) -> Answer:
+def solutions(
+    goal: FactPattern, rows: NDArray[np.int32], terms: TermDictionary, columns: tuple[str, ...]
+) -> Answer:
     """The values of a goal's variables, each once and in order; of one without, whether it holds.
 
-    Of a goal that is a predicate alone, the variables are its columns.
-
-    Raises:
-        DataError: As of `answered`.
+    Args:
+        goal: The goal.
+        rows: The facts that match it.
+        terms: Their terms.
+        columns: What stands for the variables of a goal that is a predicate alone.
     """
-    rows, terms = answered(program, goal, session)
-    places: dict[str, int] = {}
     if goal.arguments is None:
-        places = {name: at for at, name in enumerate(program.columns(goal.predicate))}
-    for at, each in enumerate(goal.arguments or ()):
-        if isinstance(each, Variable):
-            places.setdefault(each.name, at)
-    if not places:
+        names, values = columns, rows
+    else:
+        names = tuple(dict.fromkeys(chain.from_iterable(map(pattern_variables, goal.arguments))))
+        values = _values(goal, names, rows, terms)
+    if not names:
         return Truth(len(rows) > 0)
-    values = in_order(np.unique(rows[:, [*places.values()]], axis=0), terms)
-    return Solutions(tuple(places), values, QueryTerms(terms), {})
+    return Solutions(names, in_order(np.unique(values, axis=0), terms), QueryTerms(terms), {})
+
+
+def _values(
+    goal: FactPattern, names: Sequence[str], rows: NDArray[np.int32], terms: TermDictionary
+) -> NDArray[np.int32]:
+    """The values of variables in facts, rows of ids."""
+    places = {
+        each.name: at for at, each in enumerate(goal.arguments or ()) if isinstance(each, Variable)
+    }
+    if places.keys() >= {*names}:
+        return rows[:, [places[name] for name in names]]
+    found = [values_of(goal, row) or {} for row in decode_rows(rows, terms, str)]
+    ids = [terms.intern(values[name]) for values in found for name in names]
+    return np.array(ids, np.int32).reshape(len(rows), len(names))
 
 
 def facts_alone(program: CheckedProgram) -> CheckedProgram:
     """A program that takes the same facts of the input, and derives and states none."""
     return replace(program, rules=(), facts=(), helpers={}, strata=(), guarded=())
-
-
-def asserted_facts(session: Session) -> dict[str, NDArray[np.int32]]:
-    """The asserted facts of a session that are present, by predicate."""
-    found = {}
-    for predicate in session.program.arities:
-        selected = session.evaluated.select(predicate, {})
-        found[predicate] = selected.args[selected.asserted > 0]
-    return found

@@ -127,18 +127,21 @@ def _of_goal(
     text: str, how: Reading, program: CheckedProgram, files: list[Path]
 ) -> tuple[Answer, Mapping[str, str]]:
     """The answer, and the prefixes of the program and of the files."""
-    from streamreasoner.api.asking.goals import facts_alone, solutions
+    from streamreasoner.api.asking.goals import Goals, facts_alone, solutions
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.cli.files import load_files
     from streamreasoner.explain.fact import prefixes, read_goal
     from streamreasoner.io.files.documents import declared_prefixes
-    from streamreasoner.query.goals.goal_program import goal_program
 
     names = {**declared_prefixes(files), **prefixes(program)}
     goal = read_goal(text, program, names)
     reasoner = Reasoner(facts_alone(program))
-    load_files(reasoner.session, files, how, goal_program(program, goal).reads)
-    return solutions(program, goal, reasoner.session), names
+    goals = Goals(reasoner.session)
+    load_files(reasoner.session, files, how, goals.read_for(program, goal))
+    found = goals.answered(program, goal)
+    if goals.work.reason:
+        print(goals.work, file=sys.stderr)
+    return solutions(goal, *found, program.columns(goal.predicate)), names
 
 
 def _write(answer: Answer, prefixes: Mapping[str, str], form: Form | None) -> None:

@@ -8,6 +8,8 @@ The demand for facts is derived, too, and a rule derives only what is demanded o
     edge#bf(?y)    :- path#bf(?x), path(?x, ?y) .
     path#bf(ex:a) .
 
+The last one is left out: goals of one shape have one program, and seeds of their own.
+
 What negation and aggregates read, and what is in a stratum with them, is derived as a whole: its
 rules stay as they are, so the program stays stratified. The facts of the input that may be needed
 are those that a demand names, and those of some patterns.
@@ -20,7 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.strata.dependency import dependencies, unifies
-from streamreasoner.analysis.strata.stratify import decided_strata
+from streamreasoner.analysis.strata.stratify import decided_strata, strata
 from streamreasoner.lang.ast import (
     GIVEN,
     NOWHERE,
@@ -36,7 +38,7 @@ from streamreasoner.lang.ast import (
 from streamreasoner.lang.binding import bound_by, bound_by_atoms, is_bound, is_known
 from streamreasoner.lang.constants import triple_term
 from streamreasoner.lang.normal_form import aggregates
-from streamreasoner.lang.traversal import walk
+from streamreasoner.lang.traversal import has_pattern, walk
 from streamreasoner.plan.operands import Pattern, Value
 from streamreasoner.plan.order.small import is_small, small_predicates
 
@@ -49,6 +51,35 @@ if TYPE_CHECKING:
 
 _ANY = Wildcard(NOWHERE)
 _KNOWN = Variable("known", NOWHERE)  # in a pattern: bound, but not by a constant
+_OTHER = ""  # no term
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What goals with the same program have in common.
+
+    Attributes:
+        predicate: That of the goals.
+        terms: Their constants that a head has at the same position; `_OTHER` of others; None
+            where they have none.
+    """
+
+    predicate: str
+    terms: tuple[str | None, ...]
+
+
+def shape_of(checked: CheckedProgram, goal: FactPattern) -> Shape:
+    """The shape of a goal of a program's predicate."""
+    heads = [each.head.arguments for each in checked.rules if each.head.predicate == goal.predicate]
+    terms: list[str | None] = []
+    for at, asked in enumerate(goal.arguments or (_ANY,) * checked.arities[goal.predicate]):
+        if isinstance(asked, Constant):
+            known = (head[at] for head in heads)
+            named = {each.term for each in known if isinstance(each, Constant)}
+            terms.append(asked.term if asked.term in named else _OTHER)
+        else:
+            terms.append(None)
+    return Shape(goal.predicate, tuple(terms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +102,14 @@ class GoalProgram:
     """What answers a goal.
 
     Attributes:
-        program: Derives all facts that match the goal.
+        program: Derives all facts that match a goal once its constants are a fact of `seed`.
+        seed: The demand for what matches it.
         demands: The facts of the input that it needs for what it demands.
         whole: Atoms; it needs the facts of the input that have their constants.
     """
 
     program: CheckedProgram
+    seed: Demand
     demands: tuple[Demand, ...]
     whole: tuple[Atom, ...]
 
@@ -87,11 +120,10 @@ class GoalProgram:
         return frozenset((*demanded, *(each.predicate for each in self.whole)))
 
 
-def goal_program(checked: CheckedProgram, goal: FactPattern) -> GoalProgram:
-    """The program for a goal of a program's predicate."""
-    arity = checked.arities[goal.predicate]
-    terms = goal.arguments or (_ANY,) * arity
-    asked = Atom(goal.predicate, terms, NOWHERE)
+def goal_program(checked: CheckedProgram, shape: Shape) -> GoalProgram:
+    """The program for goals of a shape."""
+    terms = (_ANY if each is None else Constant(each, NOWHERE) for each in shape.terms)
+    asked = Atom(shape.predicate, tuple(terms), NOWHERE)
     transformation = _Transformation(checked, asked)
     while not transformation.settled():
         pass
@@ -104,7 +136,7 @@ class _Transformation:
 
     Attributes:
         checked: The program.
-        asked: The goal.
+        asked: The goals.
         guarded: Rules in strata whose negation the schema decides.
         small: Predicates with few facts.
         complete: Indexes of the rules that stay as they are.
@@ -122,13 +154,16 @@ class _Transformation:
     demands: dict[str, Demand] = field(default_factory=dict)
     whole: dict[Atom, None] = field(default_factory=dict)
     _needs: tuple[tuple[int, ...], ...] = ()
+    _together: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rules = self.checked.rules
-        self._needs = tuple(tuple(each.on for each in needed) for needed in dependencies(rules))
-        strata = zip(self.checked.strata, self.checked.guarded, strict=True)
+        graph = dependencies(rules)
+        self._needs = tuple(tuple(each.on for each in needed) for needed in graph)
+        self._together = {index: members for members in strata(graph) for index in members}
+        decisions = zip(self.checked.strata, self.checked.guarded, strict=True)
         self.guarded = frozenset(
-            index for members, decided in strata if decided is not None for index in members
+            index for members, decided in decisions if decided is not None for index in members
         )
         self.small = small_predicates(rules)
 
@@ -147,7 +182,7 @@ class _Transformation:
                 if index in self.guarded or aggregates(rule.head):
                     self._complete(index)
                     continue
-                for needed in self._restricted(rule, pattern):
+                for needed in self._restricted(index, pattern):
                     if needed not in seen:
                         seen.add(needed)
                         pending.append(needed)
@@ -162,20 +197,18 @@ class _Transformation:
         kept = (checked.rules[index] for index in sorted(self.complete))
         rules = tuple(dict.fromkeys((*kept, *self.rules)))
         components = decided_strata(rules, dependencies(rules))
-        goal = _pattern(self.asked, frozenset())
-        seed = Atom(self._demand(goal).name, _terms(self.asked, goal), NOWHERE)
+        seed = self._demand(_pattern(self.asked, frozenset()))
         arities = {each.name: len(each.positions) for each in self.demands.values()}
         program = replace(
             checked,
             rules=rules,
-            facts=(*checked.facts, seed),
-            helpers=MappingProxyType({**checked.helpers, **arities}),
+            arities=MappingProxyType({**checked.arities, **arities}),  # so that changes have them
             strata=tuple(components),
             guarded=tuple(components.values()),
             expiries=(),
             warnings=(),
         )
-        return GoalProgram(program, tuple(self.demands.values()), tuple(self.whole))
+        return GoalProgram(program, seed, tuple(self.demands.values()), tuple(self.whole))
 
     def _demand(self, pattern: Atom) -> Demand:
         """The demand for facts that match a pattern."""
@@ -205,8 +238,9 @@ class _Transformation:
         """Ask for the facts of the input that a literal may read, as a whole."""
         self.whole |= dict.fromkeys(_atoms(literal))
 
-    def _restricted(self, rule: Rule, pattern: Atom) -> Iterator[Atom]:
+    def _restricted(self, index: int, pattern: Atom) -> Iterator[Atom]:
         """Make a rule that derives what is demanded; yields the patterns that it demands."""
+        rule = self.checked.rules[index]
         demand = self._demand(pattern)
         guard = Atom(demand.name, _looked_up(rule, demand.positions), NOWHERE)
         self.rules[replace(rule, body=(guard, *rule.body))] = None
@@ -215,10 +249,12 @@ class _Transformation:
                 self._need(literal)
                 for negated in _atoms(literal):
                     self._complete_all(negated)
-        yield from self._demanded(rule, guard)
+        yield from self._demanded(index, guard)
 
-    def _demanded(self, rule: Rule, guard: Atom) -> Iterator[Atom]:
+    def _demanded(self, index: int, guard: Atom) -> Iterator[Atom]:
         """Make the rules that derive the demands of a rule; yields their patterns."""
+        rule = self.checked.rules[index]
+        asked = {atom: self._bounded(index, atom) for atom in rule.atoms}
         demanded = {*bound_by(guard)}
         joined: set[str] = set()
         before: list[Literal] = [guard]
@@ -226,9 +262,9 @@ class _Transformation:
         waiting = list(rule.atoms)
         while waiting:
             bound = demanded | joined
-            atom = min(waiting, key=lambda each: self._cost(each, bound))
+            atom = min(waiting, key=lambda each: self._cost(asked[each], bound))
             waiting.remove(atom)
-            pattern = _pattern(atom, bound)
+            pattern = _pattern(asked[atom], bound)
             head = Atom(self._demand(pattern).name, _terms(atom, pattern), NOWHERE)
             if head not in before:
                 self.rules[Rule((head,), tuple(before), rule.span, rule.name)] = None
@@ -238,6 +274,14 @@ class _Transformation:
             found = [test for test in tests if is_bound(test, demanded | joined)]
             before += found
             tests = [test for test in tests if test not in found]
+
+    def _bounded(self, index: int, atom: Atom) -> Atom:
+        """An atom of a rule; in a recursion without triple terms, which a demand would nest."""
+        heads = (self.checked.rules[each].head for each in self._together[index])
+        if not has_pattern(atom) or not any(unifies(atom, head) for head in heads):
+            return atom
+        kept = (_ANY if isinstance(each, TripleTerm) else each for each in atom.arguments)
+        return replace(atom, arguments=tuple(kept))
 
     def _cost(self, atom: Atom, bound: set[str]) -> tuple[bool, bool, int]:
         """The next atom is one of the schema, or one that shares a variable with those before."""

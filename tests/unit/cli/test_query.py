@@ -139,6 +139,34 @@ def test_a_goal_of_triples_is_asked_of_files(files):
     ]
 
 
+def test_a_goal_takes_triple_terms_apart(tmp_path):
+    """The variables inside triple terms are columns, too."""
+    rules = '[?x, ex:says, <<( ?s ex:p <<( ?x ex:q "1"@en )>> )>>] :- [?x, ex:of, ?s] .'
+    (tmp_path / "says.dl").write_text(f"@prefix ex: <http://example.org/> . {rules}")
+    (tmp_path / "of.nt").write_text(f"{A} <http://example.org/of> {B} .\n")
+    given = tmp_path / "says.dl", tmp_path / "of.nt"
+    assert run("[?x, ?p, <<( ?s _ <<( ?x _ ?l )>> )>>]", *given).splitlines() == [
+        "?x\t?p\t?s\t?l",
+        f'{A}\t<http://example.org/says>\t{B}\t"1"@en',
+    ]
+    assert '"boolean":true' in run("[ex:a, _, <<( ex:b _ _ )>>]", *given)
+    assert '"boolean":false' in run("[ex:b, _, <<( ex:b _ _ )>>]", *given)
+
+
+def test_it_is_said_that_all_rules_are_evaluated(tmp_path):
+    """On standard error, with the reason."""
+    edge = "<http://example.org/a> <http://example.org/p> <http://example.org/b> ."
+    (tmp_path / "facts.rdfp").write_text(f"D {edge}\n")
+    rules = "@prefix ex: <http://example.org/> . [?x, ex:p, ?y] :- [?x, ex:q, ?y] ."
+    (tmp_path / "rules.dl").write_text(rules)
+    found = CliRunner().invoke(
+        app,
+        ["query", "[ex:a, ex:p, ?y]", str(tmp_path / "rules.dl"), str(tmp_path / "facts.rdfp")],
+    )
+    assert found.stdout == "?y\n"
+    assert "because a fact that rules may derive is retracted" in found.stderr
+
+
 def test_a_wrong_goal_says_where(graph, tmp_path):
     """A goal that the rules do not have is refused with a caret, one for a state with advice."""
     with pytest.raises(ProgramError, match="did you mean 'path'"):
