@@ -94,11 +94,19 @@ class GoalWork:
 
 @dataclass(slots=True)
 class _Planned:
-    """The program of a shape, and what is kept of its evaluation."""
+    """The program of a shape, and what is kept of its evaluation.
+
+    Attributes:
+        made: The program.
+        plan: Its plan once it was needed.
+        evaluation: The last one, if it may go on.
+        failed: Why one of its goals needed all rules.
+    """
 
     made: GoalProgram
     plan: ProgramPlan | None = None
     evaluation: DemandedEvaluation | None = None
+    failed: str = ""
 
 
 class Goals:
@@ -200,12 +208,18 @@ class Goals:
             )
         evaluation, planned.evaluation = planned.evaluation, None  # kept again if it succeeds
         if evaluation is None:
+            if planned.failed and self._everything is not None:
+                raise DemandDoesNotPayError(planned.failed)
             planned.plan = planned.plan or lower(planned.made.program)
             most = max(pays.facts, int(pays.part * facts.size))
             evaluation = DemandedEvaluation(
                 planned.made, facts, self._new_store(), planned.plan, most
             )
-        rows = evaluation.answer(goal)
+        try:
+            rows = evaluation.answer(goal)
+        except DemandDoesNotPayError as error:
+            planned.failed = str(error)
+            raise
         self.evaluation = evaluation
         if evaluation.session.engine.statistics().facts <= pays.kept:
             planned.evaluation = evaluation
@@ -234,12 +248,12 @@ class Goals:
 def _hides(facts: AssertedFacts, program: CheckedProgram) -> bool:
     """Whether a fact is retracted more often than asserted that the program may derive or state."""
     heads = (*program.facts, *(each.head for each in program.rules))
-    return any(
-        unifies(head, Atom(head.predicate, tuple(Constant(t, NOWHERE) for t in row), NOWHERE))
-        for head in heads
-        if head.predicate in facts.program.arities
-        for row in decode_rows(facts.below(head.predicate), facts.session.dictionary, str)
-    )
+    for name in {each.predicate for each in heads} & facts.program.arities.keys():
+        for row in decode_rows(facts.below(name), facts.session.dictionary, str):
+            fact = Atom(name, tuple(Constant(term, NOWHERE) for term in row), NOWHERE)
+            if any(unifies(fact, head) for head in heads):
+                return True
+    return False
 
 
 def _check_arities(program: CheckedProgram, session: Session) -> None:

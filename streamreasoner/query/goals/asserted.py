@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
 
 _FEW = 10_000
+_ENOUGH = 1_000
 _PART = 10  # of the facts: so many may be touched until they are copied again
 _ID = 32  # bits of a row's number, below an id
 _ROW = (1 << _ID) - 1
@@ -79,6 +80,8 @@ class AssertedFacts:
     def below(self, predicate: str) -> Rows:
         """The facts that are retracted more often than asserted."""
         rows = [self._below[predicate], *self._touched.get(predicate, ())]
+        if not any(map(len, rows)):
+            return self._below[predicate]
         candidates = distinct(np.concatenate(rows))[0]
         return candidates[self.times(predicate, candidates) < 0]
 
@@ -114,11 +117,16 @@ class AssertedFacts:
     def _fewest(self, predicate: str, wanted: Mapping[int, NDArray[np.int32]]) -> NDArray[np.int64]:
         """The rows of a copy with wanted ids at the position where they are fewest."""
         groups = []
-        for at, ids in wanted.items():
+        # To sort by one more position takes longer than to read a few facts more.
+        for at, ids in sorted(
+            wanted.items(), key=lambda each: (predicate, each[0]) not in self._sorted
+        ):
             order, keys = self._order(predicate, at), ids.astype(np.int64) << _ID
             starts = np.searchsorted(order, keys)
             lengths = np.searchsorted(order, keys + (1 << _ID)) - starts
             groups.append((int(lengths.sum()), at, starts, lengths))
+            if groups[-1][0] <= _ENOUGH:
+                break
         total, at, starts, lengths = min(groups, key=itemgetter(0))
         # The places of all groups, one after the other.
         first = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
