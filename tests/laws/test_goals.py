@@ -9,7 +9,7 @@ import pytest
 from driver import Driver
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from rdflib import URIRef
+from rdflib import Literal, URIRef
 from strategies import scenarios
 from thorough import THOROUGH
 
@@ -299,3 +299,32 @@ def test_demands_make_no_terms_without_end():
     assert len(facts.ask_goal("p(ex:a, ex:b)", rules)) == 1
     assert len(facts.ask_goal("p(ex:b, ex:a)", rules)) == 0
     assert len(facts.ask_goal("q(?x, ex:b)", rules)) == 1
+
+
+def test_goals_find_the_nodes_that_rules_make():
+    """A node made for a solution is the same for a goal as in all consequences."""
+    rules = """@prefix ex: <http://example.org/> .
+        [?x, ex:has, ?n], [?n, ex:of, ?y] :- p(?x, ?y), ?n = skolem("r", ?x, ?y) .
+        [?x, ex:deep, ?z] :- [?x, ex:has, ?n], [?n, ex:of, ?z], not p(?z, ?z) .
+        c(?x, count(?n)) :- [?x, ex:has, ?n] .
+    """
+    stated = '@prefix ex: <http://example.org/> . p(ex:a, "b"@en) . p(ex:a, _:b) . p(_:b, _:b) .'
+    facts, whole = (
+        Reasoner.from_rules(f"@input p/2 . {stated}"),
+        Reasoner.from_rules(rules + stated),
+    )
+    [(node,)] = {node[:1] for node in whole.facts() if node[2:] == (Literal("b", "en"),)} - {
+        (URIRef(f"{EX}a"),)
+    }
+    for goal in (
+        "[ex:a, ?p, ?o]",
+        "[_:b, ex:has, ?n]",
+        '[?n, ex:of, "b"@en]',
+        '[?x, ?p, "b"@en]',
+        f"[_:{node}, ?p, ?o]",
+        f"[?x, ?p, _:{node}]",
+        "c(?x, 2)",
+    ):
+        expected = {*whole.ask_goal(goal)}
+        assert expected, goal
+        assert {*facts.ask_goal(goal, rules)} == expected, goal
