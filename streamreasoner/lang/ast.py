@@ -34,6 +34,9 @@ NEW_NODE = "blank"
 
 GIVEN = "given@"
 """Before the name of a predicate: the hidden predicate of its asserted facts."""
+RULE_SET = "srl_"
+"""The beginning of the names of predicates that rule sets of SPARQL-RL need beyond triples."""
+
 UNDECIDED = "undecided"
 """The kind of hidden predicates whose negation is part of a comparison, which says enough."""
 

@@ -13,9 +13,11 @@ from hashlib import sha256
 from pathlib import PurePath
 from typing import TYPE_CHECKING, cast
 
+from streamreasoner.analysis.strata.told_apart import STATIC
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import (
     NOWHERE,
+    RULE_SET,
     TRIPLE,
     Atom,
     Constant,
@@ -27,7 +29,7 @@ from streamreasoner.lang.ast import (
     Variable,
 )
 from streamreasoner.lang.ast import Rule as PlainRule
-from streamreasoner.lang.constants import triple_term
+from streamreasoner.lang.constants import RDF_TYPE, triple_term
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places, placed
@@ -70,7 +72,7 @@ def compile_rule_set(text: str, source: str) -> ParsedText:
         return _refused(text, source, problems)
     beginning = Places(source, text).span(0, 1)
     try:
-        rules = [*_data(rule_set, source), *_rules(rule_set)]
+        rules = [*_static(rule_set), *_data(rule_set, source), *_rules(rule_set)]
     except UnsupportedError as error:
         span = beginning if error.span == NOWHERE else error.span
         return _refused(text, source, (Diagnostic("SR272", str(error), span, error.hint),))
@@ -135,11 +137,25 @@ def _digest(*parts: object) -> str:
     return sha256("\0".join(map(repr, parts)).encode()).hexdigest()[:_DIGITS]
 
 
+def _static(rule_set: RuleSet) -> Iterator[PlainRule]:
+    """A fact that asks for the strata of the specification, where any triple may be derived."""
+    derive_any = [rule for rule in rule_set.rules if any(_is_open(triple) for triple in rule.head)]
+    if derive_any:
+        fact = Atom(f"{RULE_SET}{_digest(*derive_any)}{STATIC}", (), NOWHERE)
+        yield PlainRule((fact,), (), derive_any[0].span)
+
+
+def _is_open(triple: Triple) -> bool:
+    """Whether a triple may be of any predicate, or of any class."""
+    _, verb, other = triple.terms
+    return not isinstance(verb, Constant) or (verb.term == RDF_TYPE and isinstance(other, Variable))
+
+
 def _data(rule_set: RuleSet, source: str) -> Iterator[PlainRule]:
     """The triples of DATA, whose blank nodes are those of the document."""
     digest = _digest(_document(source), rule_set.data)
     # A unit of its own, so that another document may be removed from the program.
-    unit = Atom(f"srl_{digest}__unit", (), NOWHERE)
+    unit = Atom(f"{RULE_SET}{digest}__unit", (), NOWHERE)
     if rule_set.data:
         yield PlainRule((unit,), (), rule_set.data[0].span)
     for triple in filter(is_possible, dict.fromkeys(rule_set.data)):
@@ -181,7 +197,7 @@ def _rules(rule_set: RuleSet) -> Iterator[PlainRule]:
         # Two equal rules of a document make different nodes.
         text = _digest(rule)
         seen[text] += 1
-        book = Rulebook(f"srl_{_digest(text, seen[text])}", _variables(rule))
+        book = Rulebook(f"{RULE_SET}{_digest(text, seen[text])}", _variables(rule))
         lasting = with_numbered_nodes(with_lasting_names(rule))
         Bodies(lasting, book, rule_set.blank_nodes).write()
 

@@ -1,13 +1,14 @@
-"""Facts that only their triple terms tell apart, in predicates of their own.
+"""Facts that only more than their constants tell apart, in predicates of their own.
 
 A fact belongs to one stratum by its constants (decision 0008), so rules that derive one kind of
 triple term and negate another are in one stratum:
 
     [?r, ex:says, <<( ?s ex:good ?o )>>] :- offer(?r, ?s, ?o), not [_, ex:says, <<( ?s ex:bad _ )>>]
 
-Where that is all that is wrong with a program, each head is derived into a predicate of its own,
-and copied from there; what an atom reads is what is asserted and what comes of the heads that have
-an instance in common with it. Invariant: the facts of the program's predicates stay the same.
+So are those that a repeated variable tells apart, or a new node. Where that is all that is wrong
+with a program, each head is derived into a predicate of its own, and copied from there; what an
+atom reads is what is asserted and what comes of the heads that have an instance in common with it.
+Invariant: the facts of the program's predicates stay the same.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.strata.asked import asked, substituted
+from streamreasoner.analysis.strata.at_most import MAY, with_questions
 from streamreasoner.analysis.strata.dependency import Through, dependencies, unifies
 from streamreasoner.analysis.strata.stratify import decided_strata, unstratifiable
 from streamreasoner.analysis.strata.unification import have_an_instance
@@ -25,7 +28,7 @@ from streamreasoner.lang.normal_form import aggregates
 from streamreasoner.lang.printer import digest, print_literal, print_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from streamreasoner.analysis.strata.dependency import Dependency
     from streamreasoner.analysis.strata.guards import Guarded
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
 
 APART = "#apart"
 """The end of the names of these predicates."""
+
+STATIC = "__static"
+"""The end of the name of a fact that asks for strata that no data decides, if there are some."""
 
 _NEGATIVE = (Through.NEGATION, Through.AGGREGATE)
 
@@ -42,7 +48,7 @@ class Stratified:
     """Rules with their strata.
 
     Attributes:
-        rules: The rules; more of them, if triple terms had to tell facts apart.
+        rules: The rules; more of them, if more than constants had to tell facts apart.
         strata: Indexes into them, see `decided_strata`.
         hidden: Number of arguments of each predicate that was added.
         diagnostics: Why they have no strata.
@@ -52,6 +58,11 @@ class Stratified:
     strata: Mapping[tuple[int, ...], Guarded | None]
     hidden: Mapping[str, int]
     diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def is_decided_by_data(self) -> bool:
+        """Whether facts may make a negation circular."""
+        return any(self.strata.values())
 
 
 def stratified(
@@ -67,28 +78,58 @@ def stratified(
     graph = dependencies(rules)
     strata = decided_strata(rules, graph)
     problems = tuple(unstratifiable(rules, graph, strata, prefixes, facts))
-    apart = told_apart(rules, graph, [*strata]) if problems else None
-    if apart is not None:
-        graph = dependencies(apart)
-        others = decided_strata(apart, graph)
-        if not any(unstratifiable(apart, graph, others, prefixes, facts)):
-            heads = (rule.head for rule in apart)
+    is_static = any(map(_is_static, facts))
+    first = Stratified(rules, strata, {}, problems)
+    if not problems and not (is_static and first.is_decided_by_data):
+        return first
+    accepted = [] if problems else [first]
+    for others in _others(rules, graph, [*strata]):
+        graph = dependencies(others)
+        found = decided_strata(others, graph)
+        if not any(unstratifiable(others, graph, found, prefixes, facts)):
+            heads = (rule.head for rule in others)
             hidden = {e.predicate: e.arity for e in heads if e.predicate.endswith(APART)}
-            return Stratified(apart, others, hidden, ())
-    return Stratified(rules, strata, {}, problems)
+            accepted.append(Stratified(others, found, hidden, ()))
+            if not (is_static and accepted[-1].is_decided_by_data):
+                return accepted[-1]
+    return accepted[0] if accepted else first
+
+
+def _is_static(fact: ast.Atom) -> bool:
+    return fact.predicate.startswith(ast.RULE_SET) and fact.predicate.endswith(STATIC)
+
+
+def _others(
+    rules: tuple[ast.Rule, ...],
+    graph: Sequence[Sequence[Dependency]],
+    strata: Sequence[Sequence[int]],
+) -> Iterator[tuple[ast.Rule, ...]]:
+    """Rules that derive the same facts, and may have strata where others do not."""
+    questions = asked(rules)
+    apart = None
+    # What triple terms alone tell apart has the same plan as it would have without the others.
+    for is_kind in (traversal.has_pattern, _is_special):
+        if (apart := told_apart(rules, graph, strata, is_kind)) is not None:
+            yield apart
+    if apart is not None:
+        rules, graph = apart, dependencies(apart)
+    if (most := with_questions(rules, graph, questions, APART)) is not None:
+        yield most
 
 
 def told_apart(
     rules: Sequence[ast.Rule],
     graph: Sequence[Sequence[Dependency]],
     strata: Sequence[Sequence[int]],
+    is_kind: Callable[[ast.Atom], bool],
 ) -> tuple[ast.Rule, ...] | None:
-    """The rules with more predicates, if triple terms may tell facts of a circular stratum apart.
+    """The rules with more predicates, if heads may tell facts of a circular stratum apart.
 
     Args:
         rules: Rules in normal form.
         graph: The dependencies of each rule.
         strata: Indexes of mutually dependent rules.
+        is_kind: Whether a head tells its facts from others of its predicate.
     """
     circular = {
         index
@@ -101,7 +142,7 @@ def told_apart(
         for index in members
     }
     heads = [rules[index].head for index in circular]
-    names = {head.predicate for head in heads if traversal.has_pattern(head)}
+    names = {head.predicate for head in heads if is_kind(head)}
     read = [
         atom
         for index in circular
@@ -183,6 +224,12 @@ class _Apart:
         return replace(head, arguments=tuple(columns.values()))
 
 
+def _is_special(head: ast.Atom) -> bool:
+    """Whether an atom may match facts of the predicate, and none of the head."""
+    names = [each for each in head.arguments if isinstance(each, ast.Variable)]
+    return len(set(names)) < head.arity and not aggregates(head)
+
+
 def _apart(kind: str, text: str, arguments: tuple[ast.Expression, ...], span: ast.Span) -> ast.Atom:
     """An atom of a predicate that a text names."""
     return ast.Atom(f"{kind}.{digest(text)}{APART}", arguments, span)
@@ -225,13 +272,17 @@ class Written:
 
     def atom(self, atom: ast.Atom) -> ast.Atom:
         """An atom of the program's own predicate."""
+        if is_apart(atom) and atom.predicate.startswith(MAY) and atom.predicate not in self._views:
+            name = atom.predicate.removeprefix(MAY)
+            known = name if name in self._rules else name.removesuffix(APART)
+            return self.atom(replace(atom, predicate=known))
         if atom.predicate in self._made:
             return replace(atom, predicate=self._made[atom.predicate])
         if (view := self._views.get(atom.predicate)) is None:
             return atom
         columns = zip(view.head.arguments, atom.arguments, strict=True)
         values = {each.name: value for each, value in columns if isinstance(each, ast.Variable)}
-        return replace(_substituted(view.atoms[0], values), asserted=False, span=atom.span)
+        return replace(substituted(view.atoms[0], values), asserted=False, span=atom.span)
 
     def rule(self, rule: ast.Rule) -> ast.Rule:
         """The rule of the text; of a copy, the rule whose facts it copies."""
@@ -261,9 +312,3 @@ class Written:
 def is_apart(literal: ast.Literal) -> bool:
     """Whether a literal is an atom of a predicate that was added."""
     return isinstance(literal, ast.Atom) and literal.predicate.endswith(APART)
-
-
-def _substituted(node: ast.Node, values: Mapping[str, ast.Expression]) -> ast.Node:
-    if isinstance(node, ast.Variable):
-        return values.get(node.name, node)  # type: ignore[return-value]
-    return traversal.changed(node, lambda each: _substituted(each, values))

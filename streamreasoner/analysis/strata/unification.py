@@ -100,5 +100,8 @@ def _known(expression: ast.Expression, side: int | None, names: Iterator[str]) -
             return Free(side, name)
         case ast.TripleTerm():
             return tuple(_known(part, side, names) for part in expression.parts)
+        case ast.Call("skolem", (ast.Constant(label), *_)) if side is not None:
+            # A new node differs from those of other labels, and from what a text names.
+            return f"skolem {label}"
         case _:
             return Free(_UNKNOWN, next(names))
