@@ -78,9 +78,9 @@ def stratified(
     graph = dependencies(rules)
     strata = decided_strata(rules, graph)
     problems = tuple(unstratifiable(rules, graph, strata, prefixes, facts))
-    is_static = any(map(_is_static, facts))
+    no_data = any(map(is_static, facts))
     first = Stratified(rules, strata, {}, problems)
-    if not problems and not (is_static and first.is_decided_by_data):
+    if not problems and not (no_data and first.is_decided_by_data):
         return first
     accepted = [] if problems else [first]
     for others in _others(rules, graph, [*strata]):
@@ -90,12 +90,13 @@ def stratified(
             heads = (rule.head for rule in others)
             hidden = {e.predicate: e.arity for e in heads if e.predicate.endswith(APART)}
             accepted.append(Stratified(others, found, hidden, ()))
-            if not (is_static and accepted[-1].is_decided_by_data):
+            if not (no_data and accepted[-1].is_decided_by_data):
                 return accepted[-1]
     return accepted[0] if accepted else first
 
 
-def _is_static(fact: ast.Atom) -> bool:
+def is_static(fact: ast.Atom) -> bool:
+    """Whether a fact asks for strata that no data decides."""
     return fact.predicate.startswith(ast.RULE_SET) and fact.predicate.endswith(STATIC)
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.strata.told_apart import is_static
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import bindings, bound_by_atoms, definitions
 from streamreasoner.lang.diagnostic import Diagnostic, refuse
@@ -72,7 +73,13 @@ def _statements(
         for directive in program.directives:
             if not isinstance(directive, _SAID):
                 raise unsaid("this directive", directive.span, "leave it to the rule language")
-    rules = [rule for program in programs for rule in program.rules]
+    rules = [
+        rule
+        for program in programs
+        for rule in program.rules
+        # A rule set asks for its strata by itself.
+        if rule.body or not all(map(is_static, rule.heads))
+    ]
     has_facts = any(not rule.body for rule in rules)
     for rule in rules:
         # The heads that share new nodes are one rule.

@@ -64,6 +64,19 @@ def test_new_nodes_are_those_of_a_solution_in_both(tmp_path):
     )
 
 
+def test_a_rule_set_is_written_as_rules_and_back(tmp_path):
+    """Its rules may derive triples of any predicate: it asks for its strata by itself."""
+    rule_set, rules = tmp_path / "rules.srl", tmp_path / "rules.dl"
+    rule_set.write_text("RULE { ?x ?p ?x } WHERE { ?x ?p ?y NOT { <urn:a> <urn:q> <urn:z> } }")
+    for path in (rule_set, rules):
+        assert convert(rule_set, "--to", "dl", "--output", rules).exit_code == 0
+        back = convert(path, "--to", "srl").output
+
+        found = check_source(back, "back.srl")
+        assert {*found.rules} == {*load_program(rule_set).rules}
+        assert not any(found.guarded)
+
+
 def test_what_cannot_be_said_is_refused_with_its_place(tmp_path):
     """One message, with the code, the line and what to do."""
     rules = tmp_path / "rules.dl"
