@@ -94,7 +94,7 @@ class ShapeRule:
         derived: What it derives.
         conditions: The nodes of the shapes that focus nodes conform to.
         layer: Its layer.
-        order: Its order within the layer.
+        order: Its order within the layer: that of its shape, then its own.
         once: Whether it comes before all others of its layer.
         span: Where it stands.
     """
@@ -105,7 +105,7 @@ class ShapeRule:
     derived: Triple | Query
     conditions: tuple[str, ...]
     layer: Decimal
-    order: Decimal
+    order: tuple[Decimal, Decimal]
     once: bool
     span: Span
 

@@ -17,6 +17,7 @@ from streamreasoner.shapes.inference import ShapeRule, Term, This, Triple
 from streamreasoner.shapes.paths import local_name
 from streamreasoner.shapes.reading.expressions import ExpressionError, Expressions
 from streamreasoner.shapes.reading.parameters import UnsupportedError, is_true
+from streamreasoner.shapes.reading.vocabulary import OF_RULES, UNDERSTOOD, why_not_supported
 from streamreasoner.values.numbers import number
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Inferences:
         """The rules of a shape."""
         title = node[1:-1] if is_iri(node) else name
         for rule in self._graph.objects(node, iri("rule")):
-            yield from self._rule(rule, self._span(rule, place), name, title)
+            yield from self._rule(rule, self._span(rule, place), name, title, node)
 
     def of_no_shape(self) -> Iterator[ShapeRule]:
         """The rules in SPARQL that are not those of a shape."""
@@ -107,17 +108,25 @@ class Inferences:
         values = self._graph.objects(rule, iri("object"))
         return self._places.find(values[0], start) if values else start
 
-    def _rule(self, node: str, span: Span, shape: str, title: str) -> Iterator[ShapeRule]:
+    def _rule(
+        self, node: str, span: Span, shape: str, title: str, owner: str | None = None
+    ) -> Iterator[ShapeRule]:
         for name in self._graph.used(node):
             if name in _REFUSED:
                 self._report(f"sh:{name} of a rule is not supported", _REFUSED[name], span)
+                return
+            # A rule may be a shape, too.
+            if name not in OF_RULES | UNDERSTOOD:
+                place = self._places.find(iri(name), span)
+                self._report(*why_not_supported(name, OF_RULES), place)
                 return
         try:
             if self._flag(node, "deactivated"):
                 return
             derived = self._derived(node, span)
             once = self._flag(node, "runOnce")
-            layer, order = (self._number(node, each) for each in ("layer", "order"))
+            layer, own = (self._number(node, each) for each in ("layer", "order"))
+            order = Decimal(0) if owner is None else self._number(owner, "order"), own
         except ExpressionError as error:
             self._report(str(error), error.hint, span)
             return

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _TYPE = f"<{RDF_TYPE}>"
 _CLASSES = (f"<{RDFS}Class>", f"<{OWL}Class>")
 _IMPORTS = f"<{OWL}imports>"
+_ENTAILMENT = iri("entailment")
 
 
 class Reader:
@@ -93,6 +94,7 @@ class Reader:
         """Whatever is said to be a shape, or is described like one."""
         types = self._graph.classes_below((iri("NodeShape"), iri("PropertyShape")))
         parameters = {iri(name) for name in DESCRIBING} | self._queries.parameters
+        self._check_entailment()
         referenced: dict[str, tuple[str, str]] = {}
         for subject, predicates in self._graph.triples.items():
             if _IMPORTS in predicates:
@@ -121,6 +123,18 @@ class Reader:
             if typed or described or subject in referenced:
                 yield subject
         yield from (node for node in referenced if node not in self._graph.triples)
+
+    def _check_entailment(self) -> None:
+        """Report regimes that data is not read under; a processor has to (section 1.5)."""
+        for predicates in self._graph.triples.values():
+            for regime in predicates.get(_ENTAILMENT, ()):
+                if regime != iri("Rules"):
+                    self._report(
+                        f"the entailment regime {regime} is not evaluated by shapes",
+                        'import rules that derive what it entails, such as `@import "rdfs" .`, next'
+                        " to the shapes, and remove sh:entailment",
+                        self._places.first(_ENTAILMENT),
+                    )
 
     def _shape(self, node: str) -> Shape:
         place = self._place(node)

@@ -7,11 +7,15 @@ of 8 June 2017; SHACL 1.2 Core, W3C Working Draft.
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from streamreasoner.shapes.graph import iri
 from streamreasoner.shapes.paths import PATHS
 from streamreasoner.shapes.reading.parameters import MANY, ONCE
 from streamreasoner.shapes.shape import CLASS, NODE, OBJECTS, SUBJECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 TARGETS = (CLASS, NODE, SUBJECTS, OBJECTS)
 """Properties that say which nodes are checked."""
@@ -76,6 +80,15 @@ LATER = frozenset(
 """Properties of shapes in SHACL 1.2."""
 
 
+OF_RULES = frozenset(
+    (
+        *("subject", "predicate", "object", "construct", "condition"),
+        *("order", "layer", "runOnce", "deactivated", "prefixes", "rule"),
+        *("name", "description", "labelTemplate"),
+    )
+)
+"""Properties of rules."""
+
 OF_REPORTS = frozenset(
     (
         *("conforms", "detail", "focusNode", "result", "resultMessage", "resultPath"),
@@ -86,13 +99,15 @@ OF_REPORTS = frozenset(
 """Properties of validation reports, which say nothing of a shape."""
 
 
-def why_not_supported(name: str) -> tuple[str, str | None]:
-    """What is wrong with a property of a shape, and what to do."""
+def why_not_supported(
+    name: str, known: Iterable[str] = (*UNDERSTOOD, *ADVANCED)
+) -> tuple[str, str | None]:
+    """What is wrong with a property of a shape, or of what has others, and what to do."""
     if name in LATER:
         return (
             f"sh:{name} of SHACL 1.2 is not supported",
             "express it in SHACL 1.0, with sh:sparql, or as a rule whose head is marked with `!`",
         )
-    close = get_close_matches(name, sorted((*UNDERSTOOD, *ADVANCED)), 1)
+    close = get_close_matches(name, sorted(known), 1)
     hint = f"did you mean sh:{close[0]}?" if close else "omit it"
     return f"SHACL has no property sh:{name}", hint

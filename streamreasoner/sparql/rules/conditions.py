@@ -414,7 +414,11 @@ def _unsupported(expression: Apply) -> UnsupportedError:
             expression.span,
             "let the input bring the value as a triple",
         )
-    return UnsupportedError(f"the function {name} is not supported", expression.span)
+    return UnsupportedError(
+        f"the function {name} is not supported",
+        expression.span,
+        "write the expression that it computes in place of the call",
+    )
 
 
 def _both(left: Ways, right: Ways, span: Span) -> Ways:

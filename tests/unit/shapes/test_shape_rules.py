@@ -158,6 +158,24 @@ def test_states_are_those_from_scratch(shapes: str) -> None:
         ),
         ("sh:rule [ a sh:JSRule ]", "the rule of the type sh:JSRule is not supported"),
         (
+            f"sh:rule [ {TRIPLE} ; sh:object 1 ; sh:conditon ex:C ]",
+            "SHACL has no property sh:conditon",
+        ),
+        (
+            (
+                f"sh:rule [ {TRIPLE} ; sh:object 1 ] . "
+                "ex: sh:entailment <http://www.w3.org/ns/entailment/RDFS>"
+            ),
+            "the entailment regime <http://www.w3.org/ns/entailment/RDFS> is not evaluated",
+        ),
+        (
+            (
+                "sh:rule [ a sh:SPARQLRule ; sh:prefixes ex: ; sh:construct "
+                "'CONSTRUCT { $this ex:d ?x } WHERE { $this ex:p ?w BIND (ex:f(?w) AS ?x) }' ]"
+            ),
+            "write the expression that it computes",
+        ),
+        (
             "sh:rule [ a sh:TripleRule ; sh:subject sh:this ; sh:predicate ex:p ]",
             "0 values of sh:object",
         ),
@@ -167,6 +185,14 @@ def test_states_are_those_from_scratch(shapes: str) -> None:
                 CONSTRUCT {{ $this ex:none true }}
                 WHERE {{ FILTER NOT EXISTS {{ $this ex:derived ?x }} }}''' ]""",
             "comes before S_rule (<rules>.ttl",
+        ),
+        (
+            f"""sh:order 2 ; sh:rule [ {TRIPLE} ; sh:object 1 ] .
+            ex:T a sh:NodeShape ; sh:targetClass ex:C ; sh:order 1 ; sh:rule [ a sh:SPARQLRule ;
+                sh:construct '''PREFIX ex: <http://example.org/>
+                CONSTRUCT {{ $this ex:none true }}
+                WHERE {{ FILTER NOT EXISTS {{ $this ex:derived ?x }} }}''' ]""",
+            "the rule T_rule comes before S_rule",
         ),
     ],
 )
