@@ -19,7 +19,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from streamreasoner.analysis.strata.components import components
-from streamreasoner.analysis.strata.dependency import unifies
+from streamreasoner.analysis.strata.dependency import Heads
 from streamreasoner.analysis.strata.unification import agree
 from streamreasoner.lang import ast, traversal
 from streamreasoner.lang.binding import bindings
@@ -134,9 +134,9 @@ class _Flows:
     def of(rules: Sequence[ast.Rule]) -> _Flows:
         """Those of rules in normal form."""
         numbers: dict[tuple[int, str], int] = {}
-        heads: dict[tuple[str, int], list[int]] = defaultdict(list)
+        heads = Heads()
         for index, rule in enumerate(rules):
-            heads[rule.head.predicate, rule.head.arity].append(index)
+            heads.add(rule.head, index)
             for literal in (rule.head, *rule.body):
                 for variable in traversal.variables(literal):
                     numbers.setdefault((index, variable.name), len(numbers))
@@ -153,7 +153,7 @@ class _Flows:
                     for of, growth in _parts(expression)
                 )
             for atom in rule.atoms:
-                feeding = [] if atom.asserted else heads[atom.predicate, atom.arity]
+                feeding = [] if atom.asserted else heads.unifying(atom)
                 feeding = [other for other in feeding if _feeds(rules[other].head, atom)]
                 if not feeding and _calls(rule, "skolem"):
                     walks.add(index)
@@ -167,6 +167,8 @@ class _Flows:
 
     def cycles(self, growth: Growth) -> Iterator[tuple[Flow, list[int]]]:
         """The flows that grow terms in a cycle, each with the rules that its terms come through."""
+        if not any(flow.growth is growth for flow in self.flows):
+            return
         bounded: set[int] = set()
         while True:
             flows = [f for f in self.flows if not {f.source, f.target} & bounded]
@@ -264,8 +266,12 @@ def _matched(
 
 
 def _feeds(head: ast.Atom, atom: ast.Atom) -> bool:
-    """Whether facts of a head may match an atom, triple terms part by part."""
-    return unifies(atom, head) and all(map(agree, head.arguments, atom.arguments))
+    """Whether facts of a head that unifies with an atom may match it, triple terms by parts."""
+    return all(
+        agree(left, right)
+        for left, right in zip(head.arguments, atom.arguments, strict=True)
+        if isinstance(left, ast.TripleTerm) or isinstance(right, ast.TripleTerm)
+    )
 
 
 def _reached(starts: set[int], graph: Sequence[Sequence[int]]) -> set[int]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 def unsafe(program: ast.Program) -> Iterator[Diagnostic]:
     """Report unbound variables, and wildcards outside the arguments of body atoms."""
+    prefixes = program.prefixes
     for rule in program.rules:
         if not rule.body:
             yield from (item for head in rule.heads for item in _not_ground(head))
@@ -31,7 +32,7 @@ def unsafe(program: ast.Program) -> Iterator[Diagnostic]:
         for literal in rule.body:
             yield from _wildcards(literal, in_head=False)
         for part in normal_form(rule):
-            yield from _unbound(part, program.prefixes)
+            yield from _unbound(part, prefixes)
 
 
 def _not_ground(fact: ast.Atom) -> Iterator[Diagnostic]:

@@ -45,9 +45,10 @@ _EXTREMES = frozenset({"min", "max"})
 
 def type_errors(program: ast.Program) -> Iterator[Diagnostic]:
     """Report expressions that cannot have a value, and terms at positions RDF does not allow."""
+    prefixes = program.prefixes
     for rule in program.rules:
         for part in normal_form(rule):
-            types = _Types(kinds_of_variables(part), program.prefixes)
+            types = _Types(part, prefixes)
             for literal in (part.head, *part.body):
                 for node in traversal.walk(literal):
                     yield from types.check(node)
@@ -59,10 +60,11 @@ def families(kinds: Kinds) -> Kinds:
 
 
 class _Types:
-    """Checks of the nodes of one rule, given the kinds of its variables."""
+    """Checks of the nodes of one rule, whose variables have kinds once a check needs them."""
 
-    def __init__(self, known: Mapping[str, Kinds], prefixes: Mapping[str, str]) -> None:
-        self._known = known
+    def __init__(self, rule: ast.Rule, prefixes: Mapping[str, str]) -> None:
+        self._rule = rule
+        self._known: Mapping[str, Kinds] | None = None
         self._prefixes = prefixes
 
     def check(self, node: ast.Expression | ast.Literal) -> Iterator[Diagnostic]:
@@ -173,6 +175,10 @@ class _Types:
                 )
 
     def _kinds(self, expression: ast.Expression) -> Kinds:
+        if isinstance(expression, ast.Constant):
+            return kinds_of(expression, {})
+        if self._known is None:
+            self._known = kinds_of_variables(self._rule)
         return kinds_of(expression, self._known)
 
     def _describe(self, expression: ast.Expression) -> str:

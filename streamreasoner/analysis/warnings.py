@@ -54,10 +54,11 @@ def misspelt(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     defined = {head.predicate for rule in rules for head in rule.heads}
     defined |= {item.predicate for item in declared(programs, ast.Input)}
     defined |= {item.pattern.predicate for item in expiries(programs)}
+    known = defined | ast.ARITIES.keys()
     used: dict[str, list[ast.Atom]] = {}
     for rule in rules:
         for atom in _atoms(rule):
-            if atom.predicate not in defined | ast.ARITIES.keys():
+            if atom.predicate not in known:
                 used.setdefault(atom.predicate, []).append(atom)
     shapes = {_shape(name): name for name in sorted(defined | TESTS.keys())}
     if len(shapes.keys() | {_shape(name) for name in used}) > _MAX_COMPARED:
@@ -75,11 +76,12 @@ def misspelt(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
 
 def cartesian_products(program: ast.Program) -> Iterator[Diagnostic]:
     """Report positive atoms that share no variable with the atoms before them."""
+    prefixes = program.prefixes
     for rule in program.rules:
         for part in normal_form(rule):
             groups = _groups(part)
             for atom in groups[1:]:
-                first = print_literal(groups[0], program.prefixes)
+                first = print_literal(groups[0], prefixes)
                 message = f"this atom and {first} share no variable: a cartesian product"
                 hint = "join them on a variable, or move one into a separate rule"
                 if any(_equates(literal) for literal in bindings(part).filters):

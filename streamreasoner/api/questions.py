@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from numpy.typing import NDArray
     from rdflib import Graph
 
     from streamreasoner.api.asking.answer import Answer
@@ -89,10 +90,13 @@ class Questions:
     @in_turn
     def violations(self) -> list[Violation]:
         """The present violations of all constraints, in any order."""
+        constraints = self.program.constraints
         return [
             violation
-            for name, constraint in self.program.constraints.items()
-            for violation in violations(constraint, self._present(name), self.session.dictionary)
+            for name, args in self.session.evaluated.facts_of(constraints).items()
+            for violation in violations(
+                constraints[name], _added(name, args), self.session.dictionary
+            )
         ]
 
     @in_turn
@@ -108,7 +112,7 @@ class Questions:
         from streamreasoner.api.validation.report import validation_report  # noqa: PLC0415
 
         return validation_report(
-            self.program, self.session.evaluated.facts, self.session.dictionary
+            self.program, self.session.evaluated.facts_of, self.session.dictionary
         )
 
     @in_turn
@@ -283,6 +287,7 @@ class Questions:
                 self._asked = EpochFacts(self.session)
         return self._asked
 
-    def _present(self, predicate: str) -> Changes:
-        args = self.session.evaluated.facts(predicate)
-        return Changes(predicate, args, np.ones(len(args), np.int8))
+
+def _added(predicate: str, args: NDArray[np.int32]) -> Changes:
+    """Facts as changes that add them."""
+    return Changes(predicate, args, np.ones(len(args), np.int8))

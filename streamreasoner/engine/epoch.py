@@ -291,6 +291,10 @@ class Engine:
         """The present facts of *predicate*, int32 of shape (n, arity), in no particular order."""
         return self._backend.facts(predicate)
 
+    def facts_of(self, predicates: Iterable[str]) -> dict[str, NDArray[np.int32]]:
+        """The same for each of some predicates, of which there may be thousands."""
+        return self._backend.facts_of(predicates)
+
     def asserted(self, predicate: str, args: NDArray[np.int32]) -> NDArray[np.int64]:
         """How often distinct facts of *predicate* are asserted; int64 of shape (n,)."""
         return self._backend.asserted(predicate, args)

@@ -267,6 +267,10 @@ class Backend(Protocol):
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
         ...
 
+    def facts_of(self, predicates: Iterable[str]) -> dict[str, NDArray[np.int32]]:
+        """The same for each of some predicates, of which there may be thousands."""
+        ...
+
     def asserted(self, predicate: str, args: NDArray[np.int32]) -> NDArray[np.int64]:
         """Multiplicities at iteration 0 of facts, 0 for those that the state does not hold.
 

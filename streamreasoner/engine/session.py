@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,10 @@ class Session:
         self.arities = plan.arities
         self._constraints = known_constraints.union(program.constraints)
         facts = (
-            *(self.rows(fact.predicate, [_terms(fact)]) for fact in program.facts),
+            *(
+                self.rows(predicate, [*map(_terms, facts)])
+                for predicate, facts in groupby(program.facts, attrgetter("predicate"))
+            ),
             *(self._stated_rows(each, 1) for each in plan.stated),
         )
         registers = Registers(plan.expiries, self.dictionary.intern)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from streamreasoner.lang.ast import Span
 
@@ -37,14 +38,20 @@ class Places:
 def placed(node: _Node, place: Callable[[Span], Span]) -> _Node:
     """A node of an AST, and all below it, with other spans."""
 
-    def put(value: object) -> object:
+    def put(value: Any) -> Any:
         if isinstance(value, Span):
             return place(value)
         if isinstance(value, tuple):
             return tuple(map(put, value))
-        if is_dataclass(value) and not isinstance(value, type):
-            parts = {each.name: put(getattr(value, each.name)) for each in fields(value)}
-            return replace(value, **parts)
-        return value
+        names = _parts(type(value))  # type: ignore[arg-type]  # a class is hashable
+        if not names:
+            return value
+        return type(value)(**{name: put(getattr(value, name)) for name in names})
 
     return cast("_Node", put(node))
+
+
+@cache
+def _parts(kind: type) -> tuple[str, ...]:
+    """The names of the parts of a kind of node; none of what is not a node."""
+    return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()

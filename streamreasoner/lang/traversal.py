@@ -38,14 +38,14 @@ def children(  # noqa: C901, PLR0911 - one case each
     match node:
         case Constant() | Variable() | Wildcard():
             return ()
+        case Atom() | Call() | Aggregate():
+            return node.arguments
         case TripleTerm():
             return node.parts
         case BinaryOperation(_, left, right) | Comparison(left, _, right):
             return (left, right)
         case UnaryMinus(operand):
             return (operand,)
-        case Call(_, arguments) | Aggregate(_, arguments) | Atom(_, arguments):
-            return arguments
         case Conditional(condition, then, otherwise):
             return (*condition, then, otherwise)
         case BodyAggregate(_, arguments, body):
@@ -92,9 +92,11 @@ def changed(node: Node, change: Callable[[Any], Any]) -> Node:  # noqa: PLR0911 
 
 def walk(node: Expression | Literal) -> Iterator[Expression | Literal]:
     """Yield `node` and every node below it, in textual order."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += children(node)[::-1]
 
 
 def variables(node: Expression | Literal) -> Iterator[Variable]:

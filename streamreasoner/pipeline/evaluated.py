@@ -113,7 +113,8 @@ class Violations:
     """
 
     def __init__(self, engine: Engine, program: CheckedProgram, observer: PipelineObserver) -> None:
-        self._present = {name: len(engine.facts(name)) for name in program.constraints}
+        found = engine.facts_of(program.constraints)
+        self._present = {name: len(args) for name, args in found.items()}
         self._observer = observer
         observer.violations(self._present)
 

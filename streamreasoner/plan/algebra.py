@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from operator import is_
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, assert_never, cast
 
 from streamreasoner.errors import StreamReasonerError
@@ -272,8 +273,12 @@ def inputs(node: PlanTree) -> tuple[PlanTree, ...]:
             assert_never(node)
 
 
-def with_inputs(node: PlanTree, below: Sequence[PlanTree]) -> PlanTree:
-    """The node over other inputs."""
+def with_inputs(  # noqa: PLR0911 - one case each
+    node: PlanTree, below: Sequence[PlanTree]
+) -> PlanTree:
+    """The node over other inputs; itself if they are its own, as most are in a rewrite."""
+    if all(map(is_, inputs(node), below)):
+        return node
     match node:
         case Scan() | Delta():
             return node
@@ -283,7 +288,13 @@ def with_inputs(node: PlanTree, below: Sequence[PlanTree]) -> PlanTree:
             return Join(*below)
         case Antijoin():
             return Antijoin(below[0], cast("Scan | Project", below[1]))
-        case Select() | Extend() | Project() | Incomplete():
+        case Select(_, condition):
+            return Select(below[0], condition)
+        case Extend(_, computation):
+            return Extend(below[0], computation)
+        case Project(_, head):
+            return Project(below[0], head)
+        case Incomplete():
             return replace(node, input=below[0])
         case _:
             assert_never(node)
@@ -322,9 +333,16 @@ def spine(node: PlanTree) -> tuple[Leaf, list[Link]]:
 
 def folded(tree: PlanTree, combine: Callable[[PlanTree, list[T]], T]) -> T:
     """Combine every node with the results of its inputs, from the leaves up."""
+    nodes: list[tuple[PlanTree, int]] = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        below = inputs(node)
+        nodes.append((node, len(below)))
+        waiting += below
     results: list[T] = []
-    for node in walk(tree):
-        start = len(results) - len(inputs(node))
+    for node, count in reversed(nodes):
+        start = len(results) - count
         results[start:] = [combine(node, results[start:])]
     return results[0]
 

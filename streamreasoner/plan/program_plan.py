@@ -28,24 +28,18 @@ class DeltaPlan:
     """  # noqa: D205
 
     tree: algebra.Project
+    delta: algebra.Delta = field(init=False, compare=False, repr=False)
+    steps: tuple[Step, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        _chain(self.tree)
+        delta, steps = _chain(self.tree)
+        object.__setattr__(self, "delta", delta)
+        object.__setattr__(self, "steps", tuple(steps))
 
     @property
     def head(self) -> Pattern:
         """Pattern of the derived facts."""
         return self.tree.head
-
-    @property
-    def delta(self) -> algebra.Delta:
-        """The delta that drives this plan."""
-        return _chain(self.tree)[0]
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The nodes above the delta, in evaluation order."""
-        return tuple(_chain(self.tree)[1])
 
     @property
     def bound_steps(self) -> Iterator[tuple[Step, frozenset[str]]]:

@@ -27,7 +27,7 @@ def substituted(tree: algebra.PlanTree, values: Mapping[str, Operand]) -> algebr
 
     The computation of a column that becomes a constant is dropped: the constant is its value.
     """
-    return algebra.folded(tree, _Substitution(values).node)
+    return algebra.folded(tree, _Substitution(values).node) if values else tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class _Substitution:
     ) -> algebra.PlanTree:
         match node:
             case algebra.Scan(pattern) | algebra.Delta(pattern):
-                return replace(node, pattern=self._pattern(pattern))
+                changed = self._pattern(pattern)
+                return node if changed == pattern else replace(node, pattern=changed)
             case algebra.Join():
                 return algebra.joined(*below)
             case algebra.Select(_, condition):

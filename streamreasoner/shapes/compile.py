@@ -20,6 +20,7 @@ from streamreasoner.shapes.rules.orders import wrong_orders
 from streamreasoner.shapes.rules.tables import in_tables
 from streamreasoner.shapes.rules.writer import RuleWriter
 from streamreasoner.sparql.rules.rulebook import without_single_uses
+from streamreasoner.system.garbage import without_collections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,6 +59,7 @@ def compile_shapes(texts: Mapping[str, str]) -> CompiledShapes:
 
 
 @lru_cache(maxsize=1)  # a program that is checked is often validated by, too
+@without_collections
 def _compiled(sources: tuple[tuple[str, str], ...]) -> CompiledShapes:
     texts = dict(sources)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from streamreasoner.rdf.triple_terms import renamed
 from streamreasoner.rdf.vocabulary import RDF, RDFS_SUB_CLASS_OF, SH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 SHAPES_GRAPH = "<urn:streamreasoner:shapes>"
 """The name of the graph of the shapes in queries."""
@@ -95,6 +95,11 @@ def _named(label: str, node: str) -> str:
     return f"_:{label}{node[2:]}"
 
 
+def _term(name: Callable[[str], str], text: str) -> str:
+    """The canonical term of a text, with the name of a blank node."""
+    return renamed(canonical(text), name)
+
+
 def read_graph(texts: Mapping[str, str]) -> Graph:
     """Read files in Turtle as one graph.
 
@@ -109,6 +114,7 @@ def read_graph(texts: Mapping[str, str]) -> Graph:
     for number, (source, text) in enumerate(texts.items()):
         # A label of a blank node is that of its file.
         name = partial(_named, f"f{number}." if number else "")
+        term_of = cache(partial(_term, name))
         encoded = text.encode()
         if nesting.Nesting(nesting.TRIPLE_TERMS).is_too_deep(encoded):
             raise TurtleError(source, nesting.TOO_DEEP)
@@ -117,9 +123,8 @@ def read_graph(texts: Mapping[str, str]) -> Graph:
                 encoded, format=pyoxigraph.RdfFormat.TURTLE, base_iri=_address(source)
             )
             for quad in parser:
-                subject, predicate, value = (
-                    renamed(canonical(of_oxigraph(term)), name)
-                    for term in (quad.subject, quad.predicate, quad.object)
+                subject, predicate, value = map(
+                    term_of, map(of_oxigraph, (quad.subject, quad.predicate, quad.object))
                 )
                 triples.setdefault(subject, {}).setdefault(predicate, {})[value] = None
         except SyntaxError as error:

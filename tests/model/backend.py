@@ -203,6 +203,10 @@ class ModelBackend:
         """The present facts of a predicate."""
         return self._args(predicate, [f for f in self.state.present if f[0] == predicate])
 
+    def facts_of(self, predicates):
+        """The present facts of predicates."""
+        return {predicate: self.facts(predicate) for predicate in predicates}
+
     def asserted(self, predicate, args):
         """Multiplicities at iteration 0 of facts."""
         held = self.state.multiplicities

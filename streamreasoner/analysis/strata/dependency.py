@@ -73,7 +73,7 @@ def dependencies(rules: Sequence[Rule]) -> tuple[tuple[Dependency, ...], ...]:
     many rules.
     """
     first: dict[Atom, int] = {}
-    heads = _Heads()
+    heads = Heads()
     equal: list[list[int]] = [[] for _ in rules]
     for index, rule in enumerate(rules):
         leader = first.setdefault(rule.head, index)
@@ -95,7 +95,7 @@ def dependencies(rules: Sequence[Rule]) -> tuple[tuple[Dependency, ...], ...]:
     )
 
 
-class _Heads:
+class Heads:
     """Finds the rules whose heads unify with an atom, without trying all of them.
 
     Heads with constants at the same positions are a kind; those of a kind that agree with an atom

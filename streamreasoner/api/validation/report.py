@@ -26,7 +26,7 @@ from streamreasoner.shapes.paths import path_text
 from streamreasoner.sparql.algebra import Alternative, Inverse, Negated, Repeat, Sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from collections.abc import Sequence as Several
 
     import numpy as np
@@ -111,14 +111,14 @@ def compiled_shapes(program: CheckedProgram) -> CompiledShapes:
 
 def validation_report(
     program: CheckedProgram,
-    facts: Callable[[str], NDArray[np.int32]],
+    facts: Callable[[Iterable[str]], Mapping[str, NDArray[np.int32]]],
     dictionary: TermDictionary,
 ) -> ValidationReport:
     """The report of the present facts.
 
     Args:
         program: Has shapes.
-        facts: The facts of a predicate, as ids.
+        facts: The facts of predicates, as ids.
         dictionary: Their terms.
 
     Raises:
@@ -126,10 +126,16 @@ def validation_report(
     """
     compiled = compiled_shapes(program)
 
-    def rows(predicate: str) -> list[tuple[str, ...]]:
-        return decode_rows(in_order(facts(predicate), dictionary), dictionary, str)
+    def rows_of(predicates: Iterable[str]) -> Callable[[str], list[tuple[str, ...]]]:
+        found = facts(predicates)
 
-    results = tuple(validation_results(compiled, program.constraints, rows))
+        def rows(predicate: str) -> list[tuple[str, ...]]:
+            args = found[predicate]
+            return decode_rows(in_order(args, dictionary), dictionary, str) if len(args) else []
+
+        return rows
+
+    results = tuple(validation_results(compiled, program.constraints, rows_of))
     # Built when it is asked for: rdflib does not have all terms that results have.
     graph = cache(lambda: _Graph(compiled, results, program).graph)
     return ValidationReport(not results, _text(results), results, graph)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from streamreasoner.shapes.shape import Shape
     from streamreasoner.sparql.algebra import Path
 
-    Rows: TypeAlias = Iterable[tuple[str, ...]]
+    Facts: TypeAlias = Callable[[Iterable[str]], Callable[[str], Iterable[tuple[str, ...]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +61,19 @@ class ValidationResult:
 def validation_results(
     compiled: CompiledShapes,
     constraints: Mapping[str, Constraint],
-    facts: Callable[[str], Rows],
+    facts: Facts,
 ) -> Iterator[ValidationResult]:
     """The results, in the order of the shapes.
 
     Args:
         compiled: The shapes.
         constraints: The constraints of the program that they are part of.
-        facts: The facts of a predicate, as canonical terms.
+        facts: The facts of predicates, as canonical terms.
     """
     ways = _Ways(compiled.shapes, facts)
+    rows = facts(compiled.violated)
     for name, violated in compiled.violated.items():
-        for row in facts(name):
+        for row in rows(name):
             result = _result(compiled, constraints[name], violated, row)
             for _ in range(ways.to(violated.shape.node, result.focus)):
                 yield result
@@ -126,20 +127,31 @@ def _filled(literal: str, template: str, constraint: Constraint, row: Sequence[s
 class _Ways:
     """Counts the ways in which a node is a focus node of a shape."""
 
-    def __init__(self, shapes: Mapping[str, Shape], facts: Callable[[str], Rows]) -> None:
+    def __init__(self, shapes: Mapping[str, Shape], facts: Facts) -> None:
         self._shapes = shapes
-        self._facts = facts
         self._parents: dict[str, list[Shape]] = {}
         self._counts: dict[tuple[str, str], int] = {}
         self._origins: dict[str, dict[str, list[str]]] = {}
         self._targets: dict[str, set[str]] = {}
-        reached = [shape for shape in shapes.values() if shape.targets and can_fail(shape, shapes)]
+        reached = [
+            shape for shape in shapes.values() if shape.is_target and can_fail(shape, shapes)
+        ]
         for shape in reached:
             for node in shape.properties:
                 if can_fail(shapes[node], shapes):
                     self._parents.setdefault(node, []).append(shape)
                     if shapes[node] not in reached:
                         reached.append(shapes[node])
+        self._facts = facts([*dict.fromkeys(self._predicates())])
+
+    def _predicates(self) -> Iterator[str]:
+        """The predicates that tell the ways."""
+        for node, parents in self._parents.items():
+            if self._shapes[node].is_target:
+                yield f"{self._shapes[node].name}__target"
+            for parent in parents:
+                if parent.path is not None:
+                    yield from (f"{parent.name}__focus", f"{parent.name}__value")
 
     def to(self, node: str, focus: str) -> int:
         """How often a node is a focus node of a shape."""
@@ -148,7 +160,7 @@ class _Ways:
         key = node, focus
         if key not in self._counts:
             shape = self._shapes[node]
-            count = int(bool(shape.targets) and focus in self._targeted(shape))
+            count = int(shape.is_target and focus in self._targeted(shape))
             for parent in self._parents[node]:
                 for origin in self._origins_of(parent, focus):
                     count += self.to(parent.node, origin)

@@ -224,6 +224,13 @@ class Arena:
         arena: NDArray[np.int64] = self._reserved[layout.ARENA].array
         return arena
 
+    @property
+    def slots(self) -> NDArray[np.int64]:
+        """The slots of the table of facts."""
+        buffer = layout.FACT_TABLE + int(self.scalars[layout.FACT_BUFFER])
+        slots: NDArray[np.int64] = self._reserved[buffer].array
+        return slots[: self.scalars[layout.FACT_MASK] + 1]
+
     def column(self, column: int) -> NDArray[np.int32] | NDArray[np.int64]:
         """An array by its column in the address table."""
         return self._arrays[column]

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar.kernels.records import fact_record, select
+from streamreasoner.backends.columnar.kernels.records import fact_record, layout, select
 from streamreasoner.engine.ports import LAST_ITERATION, Selection
 from streamreasoner.engine.updates import TraceRows, check_arity
 from streamreasoner.plan.algebra import Arrangement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
+    from streamreasoner.backends.columnar.arena import Arena
     from streamreasoner.backends.columnar.compiler.numbering import Numbering
-    from streamreasoner.backends.columnar.kernels.records import layout
+
+_SLOTS = 1 << 20  # of the table of facts that are looked through at a time
 
 
 def relation_of(numbering: Numbering, predicate: str, args: NDArray[np.int32]) -> tuple[int, int]:
@@ -55,6 +57,42 @@ def facts(table: layout.Int64s, numbering: Numbering, predicate: str) -> NDArray
     args = _args(present, numbering.arities[predicate])
     select.read_facts(table, relation, args)
     return args
+
+
+def facts_of(
+    state: Arena, numbering: Numbering, predicates: Iterable[str]
+) -> dict[str, NDArray[np.int32]]:
+    """The present facts of predicates, from one pass over the table of facts."""
+    names = [*predicates]
+    records, relations = _records(state, [numbering.relations[name] for name in names])
+    order = np.argsort(relations, kind="stable")
+    records, relations = records[order], relations[order]
+    found = {}
+    for name in names:
+        relation = numbering.relations[name]
+        first, last = np.searchsorted(relations, [relation, relation + 1])
+        args = _args(last - first, numbering.arities[name])
+        times = np.empty((last - first, 3), np.int32)
+        sums = np.empty((last - first, 2), np.int64)
+        select.describe(state.table, records[first:last], LAST_ITERATION, args, times, sums)
+        found[name] = args[times[:, 1] >= 0]
+    return found
+
+
+def _records(state: Arena, relations: list[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The facts of relations, present or not, and the relation of each."""
+    classes = state.column(layout.CLASSES).reshape(-1, layout.CLASS_WIDTH)
+    of_class = classes[:, layout.CLASS_RELATION].astype(np.int32)
+    is_wanted = np.isin(of_class, relations)
+    words, slots = state.units.view(np.int32), state.slots
+    found = [np.empty((2, 0), np.int32)]
+    for start in range(0, len(slots), _SLOTS):
+        records = slots[start : start + _SLOTS] & layout.LOW
+        records = records[records != 0]
+        kinds = words[layout.WORDS * records] & layout.CLASS_BITS
+        mine = is_wanted[kinds]
+        found.append(np.array((records[mine], of_class[kinds[mine]]), np.int32))
+    return tuple(np.concatenate(found, axis=1))
 
 
 def asserted(

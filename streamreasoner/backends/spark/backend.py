@@ -375,6 +375,10 @@ class SparkBackend:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
         return self._reading.facts(predicate)
 
+    def facts_of(self, predicates: Iterable[str]) -> dict[str, NDArray[np.int32]]:
+        """The present facts of predicates."""
+        return {predicate: self.facts(predicate) for predicate in predicates}
+
     @files.explained
     def asserted(self, predicate: str, args: NDArray[np.int32]) -> NDArray[np.int64]:
         """Multiplicities at iteration 0 of facts, int64 of shape (n,)."""

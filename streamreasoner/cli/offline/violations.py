@@ -23,9 +23,11 @@ def print_violations(session: Session) -> int:
     from streamreasoner.facts import decode_facts, in_order
 
     count = violated = 0
-    for name, constraint in session.program.constraints.items():
+    constraints = session.program.constraints
+    for name, found in session.engine.facts_of(constraints).items():
+        constraint = constraints[name]
         span = constraint.span
-        args = in_order(session.engine.facts(name), session.dictionary)
+        args = in_order(found, session.dictionary)
         for fact in decode_facts(name, args, session.dictionary):
             text = constraint.message(fact.arguments)
             print(f"{span.source}:{span.line}:{span.column}: {text}", file=sys.stderr)

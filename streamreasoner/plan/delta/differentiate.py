@@ -11,7 +11,6 @@ sign.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import assert_never
 
 from streamreasoner.plan import algebra
@@ -19,7 +18,7 @@ from streamreasoner.plan import algebra
 
 def differentiate(tree: algebra.Project) -> list[algebra.Project]:
     """One tree for each atom, in textual order."""
-    return [replace(tree, input=rows) for rows in _deltas(tree.input)]
+    return [algebra.Project(rows, tree.head) for rows in _deltas(tree.input)]
 
 
 def _deltas(node: algebra.PlanTree) -> list[algebra.PlanTree]:
@@ -29,10 +28,10 @@ def _deltas(node: algebra.PlanTree) -> list[algebra.PlanTree]:
     for link in links:
         match link:
             case algebra.Select() | algebra.Extend():
-                deltas = [replace(link, input=rows) for rows in deltas]
+                deltas = [algebra.with_inputs(link, (rows,)) for rows in deltas]
             case algebra.Antijoin():
                 delta = algebra.Delta(link.scan.pattern, negated=True)
-                absent = replace(link.scan, age=algebra.Age.OLD)
+                absent = algebra.Scan(link.scan.pattern, algebra.Age.OLD)
                 deltas = [algebra.Antijoin(rows, absent) for rows in deltas]
                 deltas.append(algebra.Join(_aged(below, algebra.Age.NEW), delta))
             case algebra.Project() | algebra.Incomplete():
@@ -72,10 +71,10 @@ def _aged(tree: algebra.PlanTree, age: algebra.Age) -> algebra.PlanTree:
 
     def change(node: algebra.PlanTree) -> algebra.PlanTree:
         match node:
-            case algebra.Scan():
-                return replace(node, age=age)
+            case algebra.Scan(pattern):
+                return algebra.Scan(pattern, age)
             case algebra.Antijoin(below):
-                return algebra.Antijoin(below, replace(node.scan, age=age))
+                return algebra.Antijoin(below, algebra.Scan(node.scan.pattern, age))
             case _:
                 return node
 

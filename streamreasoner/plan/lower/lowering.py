@@ -34,6 +34,7 @@ from streamreasoner.plan.program_plan import (
 )
 from streamreasoner.plan.rewrite import REWRITES
 from streamreasoner.program.text import common_prefixes
+from streamreasoner.system.garbage import without_collections
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -52,6 +53,7 @@ class LoweringStep:
     tree: PlanTree
 
 
+@without_collections
 def lower(checked: CheckedProgram) -> ProgramPlan:
     """Plan every rule of *checked*, stratum by stratum."""
     lattices: list[Lattice] = []
@@ -215,5 +217,7 @@ class _Bodies:
         key = tree.body, tuple(facts.values())
         if key not in self._plans:
             self._plans[key] = [left_deep(delta, facts) for delta in differentiate(tree)]
-        inputs = (plan.tree.input for plan in self._plans[key])
-        return tuple(DeltaPlan(Project(rows, tree.head)) for rows in inputs)
+        return tuple(
+            plan if plan.head == tree.head else DeltaPlan(Project(plan.tree.input, tree.head))
+            for plan in self._plans[key]
+        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, assert_never, cast
 
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings
@@ -214,9 +214,17 @@ def condition(
 def _in_incomplete(
     tree: algebra.PlanTree, change: Callable[[algebra.Incomplete], algebra.PlanTree]
 ) -> algebra.PlanTree:
-    return algebra.mapped(
-        tree, lambda node: change(node) if isinstance(node, algebra.Incomplete) else node
-    )
+    """The tree with another incomplete part, which has nothing but links above it."""
+    _, links = algebra.spine(tree)
+    place = next((i for i, each in enumerate(links) if isinstance(each, algebra.Incomplete)), None)
+    if place is None:
+        return tree
+    changed = change(cast("algebra.Incomplete", links[place]))
+    for link in links[place + 1 :]:
+        changed = algebra.with_inputs(
+            link, (changed, link.negated) if isinstance(link, algebra.Antijoin) else (changed,)
+        )
+    return changed
 
 
 def _complete(node: algebra.Incomplete) -> algebra.PlanTree:

@@ -28,7 +28,8 @@ def fold_constants(tree: PlanTree) -> PlanTree:
             for column in head.columns:
                 if column in values:
                     below = Extend(below, Computation(column, COPY, (values[column],)))
-            return Project(mapped(below, _without_truths), head)
+            rows = mapped(below, _without_truths)
+            return tree if rows is tree.input else Project(rows, head)
         case _:
             return tree
 

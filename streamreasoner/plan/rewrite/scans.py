@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def restrict_scans(tree: PlanTree) -> PlanTree:
     """Move selected constants into patterns, which leads to partial arrangements."""
     constants = _selected(tree)
+    if not constants:
+        return tree
 
     def change(node: PlanTree) -> PlanTree:
         match node:

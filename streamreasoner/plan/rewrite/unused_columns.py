@@ -26,6 +26,8 @@ def drop_unused_columns(tree: algebra.PlanTree) -> algebra.PlanTree:
             None if isinstance(argument, Column) and counts[argument.name] == 1 else argument
             for argument in node.pattern.arguments
         )
+        if arguments == node.pattern.arguments:
+            return node
         return replace(node, pattern=replace(node.pattern, arguments=arguments))
 
     return algebra.mapped(tree, change)

@@ -116,6 +116,19 @@ def test_a_shape_that_is_reached_in_two_ways_has_two_results():
     assert results_of(reasoner) == [(ex("c"), None, "MinCount")] * 3
 
 
+def test_a_shape_that_is_reached_from_selected_targets_has_a_result_for_each():
+    """Targets that a query selects count as others do."""
+    shapes = """ex:S sh:target [ a sh:SPARQLTarget ; sh:prefixes ex: ;
+            sh:select "SELECT ?this { ?this ex:q ?any }" ] ; sh:property ex:P .
+    ex:T sh:targetSubjectsOf ex:q ; sh:property ex:P .
+    ex:P sh:path ex:p ; sh:minCount 1 ; sh:target [ a sh:SPARQLTarget ; sh:prefixes ex: ;
+            sh:select "SELECT ?this { ?this ex:q ?any }" ] ."""
+    reasoner = reasoner_of(shapes, (A, Q, C))
+
+    assert results_of(reasoner) == [(ex("a"), None, "MinCount")] * 3
+    assert len(reasoner.violations()) == 1
+
+
 def test_shapes_of_one_file_are_described_in_another(tmp_path):
     """Equal names in two files are one shape; equal last parts of names are two."""
     first, second = tmp_path / "first.ttl", tmp_path / "second.ttl"

@@ -27,6 +27,7 @@ from streamreasoner.backends.columnar.compiler.tables import (
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.plan.program_change import ProgramChange
 from streamreasoner.plan.program_plan import ProgramPlan, Reduction
+from streamreasoner.system.garbage import without_collections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import RulePlan
 
 
+@without_collections
 def compile_program(
     plan: ProgramPlan,
     numbering: Numbering,

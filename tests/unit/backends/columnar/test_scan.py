@@ -48,6 +48,9 @@ def test_scans_read_what_is_there(regime, data):
     present, rows = select.count(memory.table, relation)
     args = np.empty((present, arity), np.int32)
     select.read_facts(memory.table, relation, args)
+    together = memory.backend.facts_of(["f", "e"])
+    assert sorted(together["e"].tolist()) == sorted(args.tolist())
+    assert sorted(together["f"].tolist()) == sorted(memory.backend.facts("f").tolist())
     trace = np.empty((rows, arity), np.int32), np.empty(rows, np.int32), np.empty(rows, np.int64)
     select.read_trace(memory.table, relation, *trace)
 
