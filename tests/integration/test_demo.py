@@ -28,6 +28,16 @@ QUERY = """
 PREFIX : <http://example.org/university#>
 SELECT ?who { ?who a :Person FILTER(?who = <urn:me>) }
 """
+POLICY = """
+PREFIX : <http://example.org/university#>
+RULE :entrance { ?who :mayEnter :library }
+WHERE { ?who a :Lecturer FILTER(?who = <urn:me>) NOT { ?who a :Student } }
+"""
+ENTERS = (
+    "<urn:me>",
+    "<http://example.org/university#mayEnter>",
+    "<http://example.org/university#library>",
+)
 
 
 def demo(*arguments, directory):
@@ -84,6 +94,33 @@ def take_part(configuration, port, directory):
     return [(each.fact, each.diff) for each in published if each.predicate == "guests"]
 
 
+def follow_policy(configuration, port, directory):
+    """A guest adds a policy in SPARQL-RL, asks why its consequence holds, and removes it again.
+
+    Returns:
+        The changes of the consequence on the output topic, in order, and the explanation.
+    """
+    policy, guest = directory / "policy.srl", directory / "me.ttl"
+    policy.write_text(POLICY)
+    common = ("--config", configuration)
+    kafka = load(configuration, {}).kafka
+
+    def consequences():
+        published = map(change, read_all(kafka, kafka.output_topic))
+        return [each.diff for each in published if ENTERS[1] in each.fact]
+
+    run("rules", "add", policy, "--wait", "--timeout", DEADLINE_SECONDS, *common)
+    run("produce", guest, *common)
+    eventually(consequences, [1])
+    # The server's copy follows the topic.
+    fact = f"[{', '.join(ENTERS)}]"
+    eventually(lambda: ask(port, "/explain", fact=fact).status, OK)
+    why = ask(port, "/explain", fact=fact).body
+    run("rules", "remove", policy, "--wait", "--timeout", DEADLINE_SECONDS, *common)
+    eventually(consequences, [1, -1])
+    return consequences(), why
+
+
 def test_the_demo_ends_with_an_equal_closure(tmp_path):
     """A short stream: exit code 0, equal closures, nothing left behind."""
     process = demo("--duration", "3", "--rate", "60", "--seed", "7", directory=tmp_path)
@@ -109,7 +146,7 @@ def test_an_interrupted_stream_is_compared(tmp_path):
     retraction = re.compile(r" +schema: \w+ sub\w+Of \w+ \w+: [\d,]+ derived facts go")
     page = re.compile(r" +Open http://127\.0\.0\.1:(\d+)/ while it runs")
     guests = re.compile(r" +To take part: streamreasoner \.\.\. --config (.*)")
-    port, titles, answers = 0, [], []
+    port, titles, answers, entered, why = 0, [], [], [], ""
     for line in process.stdout:
         if found := page.match(line):
             port = int(found[1])
@@ -119,6 +156,7 @@ def test_an_interrupted_stream_is_compared(tmp_path):
         if retraction.match(line):
             try:
                 answers = take_part(configuration, port, tmp_path)
+                entered, why = follow_policy(configuration, port, tmp_path)
             finally:
                 process.terminate()
             break
@@ -127,6 +165,8 @@ def test_an_interrupted_stream_is_compared(tmp_path):
     assert err == ""
     assert titles == ["streamreasoner"]
     assert answers == [(("<urn:me>",), 1), (("<urn:me>",), -1)]
+    assert entered == [1, -1]
+    assert '@rule "http://example.org/university#entrance"' in why
     assert "Interrupted after" in out
     assert "equal to the evaluation from scratch" in out
     assert process.returncode == 0
