@@ -32,11 +32,16 @@ if TYPE_CHECKING:
 
 
 _AFFECTED: Final = MappingProxyType(
-    {2: re.compile("matches"), 3: re.compile(r"\b(?:min|max|lowest|highest|sort_key)(?=\()")}
+    {
+        2: re.compile("matches"),
+        3: re.compile(r"\b(?:min|max|lowest|highest|sort_key|effective_boolean)(?=\()"),
+    }
 )
 """The built-ins whose meaning changed, by semantics; a program without them is not affected."""
 _ORDER_OF_IRIS: Final = 3
-"""The semantics that affect no state whose IRIs have the same order with and without brackets."""
+"""The semantics that change the order of IRIs, which some states do not notice."""
+_OF_BOOLEANS: Final = frozenset({"effective_boolean"})
+"""What these semantics change besides."""
 
 
 def versions(directory: Path) -> dict[str, StateVersion]:
@@ -122,7 +127,9 @@ def adopt_semantics(directory: Path) -> None:
     texts = [program.text for _, program in programs.read(directory / schemas.PROGRAMS)[-2:]]
     for semantics in range(oldest, SEMANTICS):
         found = [name for text in texts for name in _AFFECTED[semantics + 1].findall(text)]
-        if not found or (semantics + 1 == _ORDER_OF_IRIS and _are_ordered_alike(directory)):
+        if found and semantics + 1 == _ORDER_OF_IRIS and _are_ordered_alike(directory):
+            found = [name for name in found if name in _OF_BOOLEANS]
+        if not found:
             continue
         raise StateError(
             f"The state in {directory} has semantics {oldest}, this release has {SEMANTICS}: "

@@ -9,7 +9,8 @@ that the state does not hold. A test compares the digests of many programs with 
 the number. List in `state.migrate` which programs are affected.
 
 2: `matches` uses RE2, whose patterns differ from Python's.
-3: IRIs are ordered without the bracket that ends them.
+3: IRIs are ordered without the bracket that ends them. Ill-typed literals, and those with a
+   language, have no effective boolean value.
 """
 
 from __future__ import annotations

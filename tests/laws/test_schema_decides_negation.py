@@ -338,3 +338,19 @@ def test_what_owl_rl_makes_of_a_property_that_a_negation_decides():
     assert (opened, may) == (set(), {*THINGS})
     driver.apply([(*_axiom("may", DOMAIN, CLASSES[3])[:2], -1)])
     assert {s for s, _, c in triples(driver) if c == CLASSES[1]} == {*THINGS}
+
+
+def test_kinds_that_nothing_derives_are_left_out():
+    """Rules about kinds of facts read no kind that is derived nowhere, which no state knows."""
+    driver = Driver(
+        checked(
+            HEADER.replace('@import "rho-df" .\n', "")
+            + "[ex:b, ?x, ?z] :- [?x, ex:q, ?z], not absent(?x, ?z), is_iri(?x) .\n"
+            "absent(?x, ?z) :- [?x, ex:q, ?z], asserted [_, ex:p, ?z], ?x != ex:a .\n"
+        )
+    )
+    for name in ("x", "a"):
+        driver.apply([_axiom(name, f"<{PREFIX}q>", f"<{PREFIX}z>")])
+    driver.apply([_axiom("w", f"<{PREFIX}p>", f"<{PREFIX}z>")])
+    made = {args[1] for _, args in driver.closure(["triple"]) if args[0] == f"<{PREFIX}b>"}
+    assert made == {f"<{PREFIX}a>"}

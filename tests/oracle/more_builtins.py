@@ -376,15 +376,16 @@ def langmatches(tag, wanted):
 def effective_boolean(term):
     """Whether a text is not empty, a boolean true, or a number neither zero nor NaN."""
     if text(term) is not None:
-        return text(term)[0] != ""
+        lexical, language = text(term)[:2]
+        return lexical != "" if language is None else None
     lexical, _, datatype = literal(term) or ("", None, "")
     name = datatype.removeprefix(XSD)
     if name == "boolean":
-        return BOOLEANS.get(lexical, False)
+        return BOOLEANS.get(lexical)
     if name not in ("decimal", "double", "float", *INTEGERS):
         return None
     content = number(term)
-    return content is not None and content == content and content != 0  # noqa: PLR0124
+    return None if content is None else content == content and content != 0  # noqa: PLR0124
 
 
 def exact_value(lexical, name):

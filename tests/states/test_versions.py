@@ -235,10 +235,14 @@ def test_semantics_are_adopted_where_the_program_derives_the_same(tmp_path, matc
         ('p(sort_key("a", ?x)) :- q(?x) .', ("urn:a", "urn:a/b"), "sort_key"),
         ("p(max(?x)) :- q(?x) .", ("urn:a", "urn:ab"), None),
         ("p(count(?x)) :- q(?x) .", ("urn:a1", "urn:a10"), None),
+        ("p(?x) :- q(?x), effective_boolean(?x) .", ("urn:a",), "effective_boolean"),
     ],
 )
 def test_another_order_of_iris_is_adopted_where_the_state_has_none(tmp_path, rules, nodes, refused):
-    """With semantics 3 an IRI comes before those that it begins, whatever they go on with."""
+    """With semantics 3 an IRI comes before those that it begins, whatever they go on with.
+
+    Fewer literals have an effective boolean value, whatever the order is.
+    """
     with Reasoner.open(tmp_path, rules) as reasoner:
         reasoner.apply([Update("q", (Term.parse(f"<{node}>"),)) for node in nodes])
     for name in schemas.NAMES:

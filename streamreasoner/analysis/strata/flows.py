@@ -18,6 +18,7 @@ from streamreasoner.analysis.strata.guards import (
     MOST_GUARDS,
     Guarded,
     is_bound,
+    is_flow,
     pattern,
 )
 from streamreasoner.lang.ast import ARITIES, NOWHERE, Atom, Call, Constant, Negation, Rule, Variable
@@ -140,9 +141,9 @@ class _Flows:
         # What flows into a guide is refused, so it need not be followed from there.
         ends = {pattern(guide) for guide in guides}
         made = {each: index for each, (index, through) in self._made.items() if through not in ends}
-        rules = (*(each for each in made if isinstance(each, Rule)), *bare.order())
         facts = (*(each for each in made if isinstance(each, Atom)), *bare.beginnings())
-        return Guarded(tag, guards, rules, facts, guides, made)
+        rules = (*(each for each in made if isinstance(each, Rule)), *bare.order())
+        return Guarded(tag, guards, _derivable(rules, facts), facts, guides, made)
 
     def _guides_of(self, rule: Rule, skipped: Atom | None) -> tuple[Atom, ...]:
         """Atoms of a body that bind the kind of its head, or restrict that of an atom.
@@ -214,6 +215,18 @@ def _kinds(atom: Atom) -> set[str]:
 
 def _generality(atom: Atom) -> tuple[bool, int]:
     return bool(_kinds(atom)), len(_variables((atom,)))
+
+
+def _derivable(rules: tuple[Rule, ...], facts: tuple[Atom, ...]) -> tuple[Rule, ...]:
+    """The rules without those that read kinds which nothing derives: no plan would know them."""
+    while True:
+        derived = {each.predicate for each in facts} | {rule.head.predicate for rule in rules}
+        kept = tuple(
+            r for r in rules if all(each.predicate in derived for each in r.atoms if is_flow(each))
+        )
+        if len(kept) == len(rules):
+            return kept
+        rules = kept
 
 
 def _kept(head: Atom, atom: Atom) -> Variable | None:

@@ -195,15 +195,14 @@ def same_term(left: str, right: str) -> bool:
 
 
 def effective_boolean(term: str) -> bool | None:
-    """The effective boolean value of a literal (SPARQL 1.1, section 17.2.2).
+    """The effective boolean value of a literal (SPARQL 1.2, section 17.2.2).
 
-    That of an ill-typed boolean or number is false. A string with a language has one, as a plain
-    literal of RDF 1.0, in whose terms the section is written.
+    Ill-typed booleans and numbers, and strings with a language, have none; in SPARQL 1.1 they had.
     """
     parsed = literal(term)
-    if parsed is None:
+    if parsed is None or parsed.value.kind is ValueKind.NONE:
         return None
-    if string(term) is not None:
+    if parsed.datatype == XSD_STRING:
         return parsed.lexical != ""
     if parsed.datatype == XSD_BOOLEAN:
         return parsed.value.whole == 1
