@@ -63,6 +63,12 @@ class FactPattern:
     predicate: str
     arguments: tuple[Term | TripleTerm, ...] | None = None
 
+    @property
+    def constants(self) -> tuple[tuple[int, str], ...]:
+        """(position, term) of every constant, by position."""
+        arguments = enumerate(self.arguments or ())
+        return tuple((at, each.term) for at, each in arguments if isinstance(each, Constant))
+
 
 def matched_by(atom: Atom) -> FactPattern:
     """What an atom of a body may match, whatever the values of its expressions."""
@@ -124,8 +130,7 @@ def ranks(ids: NDArray[np.int32], dictionary: Terms) -> NDArray[np.int64]:
 def matching(pattern: FactPattern, args: NDArray[np.int32], dictionary: Terms) -> NDArray[np.bool_]:
     """Which rows of term ids match a pattern: bool of shape (n,)."""
     arguments = [*enumerate(pattern.arguments or ())]
-    constants = ((at, each.term) for at, each in arguments if isinstance(each, Constant))
-    mask = having(args, ids_of(constants, dictionary.find))
+    mask = having(args, ids_of(pattern.constants, dictionary.find))
     first: dict[str, int] = {}
     for position, argument in arguments:
         if isinstance(argument, Variable):

@@ -134,9 +134,8 @@ class _Flows:
     def of(rules: Sequence[ast.Rule]) -> _Flows:
         """Those of rules in normal form."""
         numbers: dict[tuple[int, str], int] = {}
-        heads = Heads()
+        heads = Heads.of(rules)
         for index, rule in enumerate(rules):
-            heads.add(rule.head, index)
             for literal in (rule.head, *rule.body):
                 for variable in traversal.variables(literal):
                     numbers.setdefault((index, variable.name), len(numbers))

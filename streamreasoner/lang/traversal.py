@@ -26,7 +26,7 @@ from streamreasoner.lang.ast import (
 from streamreasoner.lang.constants import triple_term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from streamreasoner.lang.ast import Expression, Literal, Node, Rule
 
@@ -88,6 +88,13 @@ def changed(node: Node, change: Callable[[Any], Any]) -> Node:  # noqa: PLR0911 
             return replace(node, alternatives=parts)
         case _:
             return node
+
+
+def substituted(node: Node, terms: Mapping[str, Expression]) -> Node:
+    """A literal or an expression with terms in the place of variables."""
+    if isinstance(node, Variable):
+        return terms.get(node.name, node)  # type: ignore[return-value]
+    return changed(node, lambda each: substituted(each, terms))
 
 
 def walk(node: Expression | Literal) -> Iterator[Expression | Literal]:

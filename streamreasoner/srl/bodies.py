@@ -22,9 +22,10 @@ from streamreasoner.lang.ast import (
     Wildcard,
 )
 from streamreasoner.lang.constants import triple_term
+from streamreasoner.lang.traversal import substituted
 from streamreasoner.sparql.algebra import Apply
 from streamreasoner.sparql.rule_set import Absence, Assignment, Filter, Triple
-from streamreasoner.sparql.rules.bodies import Body, substituted
+from streamreasoner.sparql.rules.bodies import Body
 from streamreasoner.sparql.rules.comparisons import decided_by_test
 from streamreasoner.sparql.rules.conditions import Conditions
 from streamreasoner.sparql.rules.dataset import may_be

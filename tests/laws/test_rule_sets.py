@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.rule_sets import (
-    EX,
+    GROUND,
+    NAMES,
+    NODES,
+    PREDICATES,
+    TERMS,
     TripleTerm,
     inference_graph,
     names_of,
@@ -19,7 +23,6 @@ from oracle.rule_sets import (
     texts,
     written,
 )
-from rdflib import Literal, URIRef
 from thorough import THOROUGH
 
 from streamreasoner import Reasoner, Term, Update
@@ -27,17 +30,10 @@ from streamreasoner.errors import ProgramError
 from streamreasoner.facts import decode_facts
 from streamreasoner.program.checked import check_source
 
-NODES = [URIRef(EX + name) for name in "ab"]
-TERMS = [*NODES, Literal(1), Literal(2), Literal("x")]
-PREDICATES = [URIRef(EX + name) for name in "pqr"]
-NAMES = ("?x", "?y", "?z")
-
-
 # A term of a pattern is a term of RDF, a triple term, a variable such as `?x`, or a blank node such
 # as `_:x`.
 VARIABLES = st.sampled_from(NAMES)
 SUBJECTS = st.one_of(VARIABLES, VARIABLES, st.sampled_from(("_:x", "_:y")), st.sampled_from(NODES))
-GROUND = [TripleTerm(node, PREDICATES[0], value) for node in NODES for value in TERMS[1:3]]
 PARTS = st.one_of(VARIABLES, st.sampled_from(NODES))
 TRIPLE_TERMS = st.builds(TripleTerm, PARTS, st.sampled_from(PREDICATES[:2]), PARTS)
 OBJECTS = st.one_of(

@@ -12,7 +12,11 @@ from driver import Driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.rule_sets import (
-    EX,
+    GROUND,
+    NAMES,
+    NODES,
+    PREDICATES,
+    TERMS,
     TripleTerm,
     inference_graph,
     names_of,
@@ -22,18 +26,12 @@ from oracle.rule_sets import (
     texts,
     written,
 )
-from rdflib import Literal, URIRef
 from thorough import THOROUGH
 
 from streamreasoner.analysis.strata.told_apart import APART
 from streamreasoner.explain import Fact, Limits, explain
 from streamreasoner.program.checked import check_source
 
-NODES = [URIRef(EX + name) for name in "ab"]
-PREDICATES = [URIRef(EX + name) for name in "pqr"]
-NAMES = ["?x", "?y", "?z"]
-TERMS = [*NODES, Literal(1), Literal(2), Literal("x")]
-GROUND = [TripleTerm(node, PREDICATES[0], value) for node in NODES for value in TERMS[1:3]]
 TESTS = ("{} = {}", "{} != {}", "{} < {}", "isIRI({})")
 VALUES = ("{} + 1", "STR({})", "{}")
 

@@ -25,6 +25,14 @@ class TripleTerm(NamedTuple):
     object: object
 
 
+NODES = [URIRef(EX + name) for name in "ab"]
+TERMS = [*NODES, Literal(1), Literal(2), Literal("x")]
+PREDICATES = [URIRef(EX + name) for name in "pqr"]
+NAMES = ("?x", "?y", "?z")
+GROUND = [TripleTerm(node, PREDICATES[0], value) for node in NODES for value in TERMS[1:3]]
+"""Of these, random rule sets and their data are made."""
+
+
 class NoValueError(Exception):
     """An expression has no value."""
 

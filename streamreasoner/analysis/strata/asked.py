@@ -95,7 +95,7 @@ class _Negations:
         first = next((each for each in literals if isinstance(each, ast.Atom)), literals[0])
         rest = [each for each in literals if each is not first]
         if not isinstance(first, ast.Atom):
-            return substituted(first, terms) in body and self._holds(rest, terms, body)
+            return traversal.substituted(first, terms) in body and self._holds(rest, terms, body)
         for other in body:
             if isinstance(other, ast.Atom):
                 extended = _matched(first, other, terms)
@@ -116,7 +116,7 @@ class _Negations:
             for variable in traversal.variables(each):
                 if variable.name not in terms:
                     terms[variable.name] = ast.Variable(next(self._names), variable.span)
-        return [substituted(each, terms) for each in rule.body]
+        return [traversal.substituted(each, terms) for each in rule.body]
 
 
 def _is_helper(predicate: str) -> bool:
@@ -159,7 +159,7 @@ def _names(node: ast.Node) -> set[str]:
 
 
 def _matched(atom: ast.Atom, other: ast.Atom, terms: Terms) -> Terms | None:
-    """Terms of variables with which one atom follows from another; None if there are none."""
+    """Terms of variables with which one atom follows from another; None if it never does."""
     if (atom.predicate, atom.arity) != (other.predicate, other.arity):
         return None
     if atom.asserted and not other.asserted:
@@ -186,11 +186,4 @@ def _agree(one: ast.Expression, two: ast.Expression, terms: dict[str, ast.Expres
                 _agree(*parts, terms) for parts in zip(one.parts, two.parts, strict=True)
             )
         case _:
-            return substituted(one, terms) == two
-
-
-def substituted(node: ast.Node, terms: Terms) -> ast.Node:
-    """A literal or an expression with terms in the place of variables."""
-    if isinstance(node, ast.Variable):
-        return terms.get(node.name, node)  # type: ignore[return-value]
-    return traversal.changed(node, lambda each: substituted(each, terms))
+            return traversal.substituted(one, terms) == two

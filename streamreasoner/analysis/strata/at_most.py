@@ -14,12 +14,11 @@ and is left as it is.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.strata.components import components
-from streamreasoner.analysis.strata.dependency import unifies
+from streamreasoner.analysis.strata.dependency import Heads
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings
 
@@ -51,13 +50,13 @@ def with_questions(
     """
     found = components([[edge.on for edge in edges] for edges in graph])
     members = {index: frozenset(each) for each in found for index in each}
+    heads = Heads.of(rules)
     asking = {
         index: members[index]
         for index, positions in questions.items()
         if any(
-            unifies(atom, rules[other].head)
+            not members[index].isdisjoint(heads.unifying(atom))
             for atom in _read(rules[index].body[at] for at in positions)
-            for other in members[index]
         )
     }
     own = frozenset[int]().union(*asking.values())
@@ -85,9 +84,7 @@ class _AtMost:
 
     def __init__(self, rules: Sequence[ast.Rule], ending: str) -> None:
         self._rules, self._ending = rules, ending
-        self._heads: defaultdict[str, dict[ast.Atom, None]] = defaultdict(dict)
-        for rule in rules:
-            self._heads[rule.head.predicate][rule.head] = None
+        self._heads = Heads.of(rules)
 
     def literals(self, literals: Iterable[ast.Literal]) -> Iterator[ast.Literal]:
         """Literals that hold at least where others do."""
@@ -102,9 +99,9 @@ class _AtMost:
 
     def misses(self, others: Iterable[ast.Rule]) -> bool:
         """Whether one of other rules derives what is read here."""
-        heads = [rule.head for rule in others if rule.head.predicate in self._heads]
+        heads = Heads.of(others)
         read = dict.fromkeys(atom for each in self._rules for atom in _read(each.body))
-        return any(unifies(atom, head) for atom in read if self._is_derived(atom) for head in heads)
+        return any(self._is_derived(atom) and heads.unifying(atom) for atom in read)
 
     def rules(self) -> Iterator[ast.Rule]:
         """The rules; what is only negated here is not asked for."""
@@ -125,7 +122,7 @@ class _AtMost:
         return replace(atom, predicate=f"{MAY}{name}{self._ending}")
 
     def _is_derived(self, atom: ast.Atom) -> bool:
-        return any(unifies(atom, head) for head in self._heads.get(atom.predicate, ()))
+        return bool(self._heads.unifying(atom))
 
 
 def _read(literals: Iterable[ast.Literal]) -> Iterator[ast.Atom]:

@@ -15,7 +15,7 @@ from streamreasoner.lang.ast import Atom, Constant, Negation
 from streamreasoner.lang.normal_form import aggregates_matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from streamreasoner.lang.ast import Rule
@@ -106,6 +106,14 @@ class Heads:
         self._kinds: dict[tuple[str, int, Positions], list[tuple[tuple[str, ...], int]]] = {}
         self._of: dict[tuple[str, int], list[Positions]] = defaultdict(list)
         self._found: dict[tuple[str, int, Positions, Positions], _Index] = {}
+
+    @classmethod
+    def of(cls, rules: Iterable[Rule]) -> Heads:
+        """The heads of rules, by their places among them."""
+        heads = cls()
+        for index, rule in enumerate(rules):
+            heads.add(rule.head, index)
+        return heads
 
     def add(self, head: Atom, index: int) -> None:
         """Add the head of a rule."""

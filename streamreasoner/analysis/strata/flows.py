@@ -141,8 +141,8 @@ class _Flows:
         # What flows into a guide is refused, so it need not be followed from there.
         ends = {pattern(guide) for guide in guides}
         made = {each: index for each, (index, through) in self._made.items() if through not in ends}
-        facts = (*(each for each in made if isinstance(each, Atom)), *bare.beginnings())
         rules = (*(each for each in made if isinstance(each, Rule)), *bare.order())
+        facts = (*(each for each in made if isinstance(each, Atom)), *bare.beginnings())
         return Guarded(tag, guards, _derivable(rules, facts), facts, guides, made)
 
     def _guides_of(self, rule: Rule, skipped: Atom | None) -> tuple[Atom, ...]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.strata.asked import asked, substituted
+from streamreasoner.analysis.strata.asked import asked
 from streamreasoner.analysis.strata.at_most import MAY, with_questions
 from streamreasoner.analysis.strata.dependency import Through, dependencies, unifies
 from streamreasoner.analysis.strata.stratify import decided_strata, unstratifiable
@@ -283,7 +283,7 @@ class Written:
             return atom
         columns = zip(view.head.arguments, atom.arguments, strict=True)
         values = {each.name: value for each, value in columns if isinstance(each, ast.Variable)}
-        return replace(substituted(view.atoms[0], values), asserted=False, span=atom.span)
+        return replace(traversal.substituted(view.atoms[0], values), asserted=False, span=atom.span)
 
     def rule(self, rule: ast.Rule) -> ast.Rule:
         """The rule of the text; of a copy, the rule whose facts it copies."""

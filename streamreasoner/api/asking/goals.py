@@ -53,7 +53,7 @@ class Pays:
 
     Attributes:
         rules: The most rules, as planning more takes longer than a load often does,
-        facts_a_rule: or one for so many facts of the input, if that is more.
+        facts_a_rule: or one for each of this many facts of the input, if that is more.
         facts: The most facts of the input that demands may read,
         part: or the largest part of them, if that is more.
         kept: The most facts that are kept for later goals of a shape.

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.facts import distinct, ids_of
-from streamreasoner.lang.ast import Constant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 _FEW = 10_000
 _ENOUGH = 1_000
-_PART = 10  # of the facts: so many may be touched until they are copied again
+_PART = 10  # of the facts: they are copied again once more than a tenth has been touched
 _ID = 32  # bits of a row's number, below an id
 _ROW = (1 << _ID) - 1
 
@@ -51,6 +50,8 @@ class AssertedFacts:
         self._below: dict[str, Rows] = {}
         self._sorted: dict[tuple[str, int], NDArray[np.int64]] = {}
         self._touched: dict[str, list[Rows]] = {}
+        # How much of what was touched `_below` knows of.
+        self._looked_up: dict[str, int] = {}
         for predicate in session.program.arities:
             asserted, self._below[predicate] = self._read(predicate)
             self._copies[predicate] = np.asfortranarray(asserted)
@@ -79,17 +80,16 @@ class AssertedFacts:
 
     def below(self, predicate: str) -> Rows:
         """The facts that are retracted more often than asserted."""
-        rows = [self._below[predicate], *self._touched.get(predicate, ())]
-        if not any(map(len, rows)):
-            return self._below[predicate]
-        candidates = distinct(np.concatenate(rows))[0]
-        return candidates[self.times(predicate, candidates) < 0]
+        noted = self._touched.get(predicate, [])
+        if new := noted[self._looked_up.get(predicate, 0) :]:
+            candidates = distinct(np.concatenate([self._below[predicate], *new]))[0]
+            self._below[predicate] = candidates[self.times(predicate, candidates) < 0]
+            self._looked_up[predicate] = len(noted)
+        return self._below[predicate]
 
     def matching(self, pattern: FactPattern) -> Rows:
         """The facts that have the constants of a pattern, each once."""
-        arguments = enumerate(pattern.arguments or ())
-        constants = ((at, each.term) for at, each in arguments if isinstance(each, Constant))
-        bound = ids_of(constants, self.session.dictionary.find)
+        bound = ids_of(pattern.constants, self.session.dictionary.find)
         keys = [[-1 if each is None else each for _, each in bound]]
         return self.having(pattern.predicate, [at for at, _ in bound], np.array(keys, np.int32))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from streamreasoner.engine.session import Session
 from streamreasoner.engine.updates import Updates
-from streamreasoner.facts import FactPattern, distinct, matched_by, matching
+from streamreasoner.facts import FactPattern, distinct, ids_of, matched_by, matching
 from streamreasoner.lang.ast import Constant
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class Evaluation:
         self._names = [name for name in facts.program.arities if name in program.arities]
         self._ids = np.zeros(0, np.int32)  # 1 + the id here, by the id there; 0 if unknown
         self._position: dict[str, int] | None = None  # None until the first goal
+        self._stated: dict[str, list[list[int]]] = {}
+        for fact in program.facts:
+            terms = (each.term for each in fact.arguments if isinstance(each, Constant))
+            ids = [*map(self.session.dictionary.intern, terms)]
+            self._stated.setdefault(fact.predicate, []).append(ids)
 
     def answer(self, goal: FactPattern) -> Rows:
         """The facts that match a goal, rows of ids of the session."""
@@ -106,17 +111,8 @@ class Evaluation:
 
     def _is_stated(self, name: str, ids: Rows) -> NDArray[np.bool_]:
         """Whether the program states facts itself, each once."""
-        program = self.session.program
-        stated = [
-            [
-                self.session.dictionary.intern(each.term)
-                for each in fact.arguments
-                if isinstance(each, Constant)
-            ]
-            for fact in program.facts
-            if fact.predicate == name
-        ]
-        if not stated:
+        stated = self._stated.get(name)
+        if stated is None:
             return np.zeros(len(ids), np.bool_)
         _, places = distinct(np.concatenate([np.array(stated, np.int32), ids]))
         return np.isin(places[len(stated) :], places[: len(stated)])
@@ -172,7 +168,7 @@ class DemandedEvaluation(Evaluation):
         """The facts that match a goal of the shape, rows of ids of the session.
 
         Raises:
-            ManyFactsError: The goal demands more facts than pay; ask no other one after it.
+            DemandDoesNotPayError: The goal demands more facts than pay; ask no other one after it.
         """
         self.read = self.rounds = 0
         updates = [*self._adjusted(self._affordable(self._begun())), *self._seed(goal)]
@@ -200,10 +196,9 @@ class DemandedEvaluation(Evaluation):
 
     def _seed(self, goal: FactPattern) -> Iterator[Updates]:
         """The demand of a goal, unless it has been asked before."""
-        arguments, seed = goal.arguments or (), self._made.seed
-        terms = [each.term for each in arguments if isinstance(each, Constant)]
-        demanded = self.session.rows(seed.name, [terms])
-        if not self.session.evaluated.asserted(seed.name, demanded.args)[0]:
+        name, terms = self._made.seed.name, [term for _, term in goal.constants]
+        demanded = self.session.rows(name, [terms])
+        if not self.session.evaluated.asserted(name, demanded.args)[0]:
             yield demanded
 
     def _demanded(self, changes: Changes) -> Iterator[Named]:
@@ -231,10 +226,9 @@ class DemandedEvaluation(Evaluation):
 
 def selected(goal: FactPattern, session: Session) -> Rows:
     """The present facts of a session that match a goal."""
-    engine, find = session.evaluated, session.dictionary.find
-    arguments = enumerate(goal.arguments or ())
-    bound = {at: find(each.term) for at, each in arguments if isinstance(each, Constant)}
-    ids = {at: each for at, each in bound.items() if each is not None}
+    engine = session.evaluated
+    bound = ids_of(goal.constants, session.dictionary.find)
+    ids = {at: each for at, each in bound if each is not None}
     if len(ids) < len(bound):
         return np.empty((0, session.arities[goal.predicate]), np.int32)
     if not ids:

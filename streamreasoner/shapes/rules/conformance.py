@@ -10,10 +10,10 @@ from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.lang.ast import NOWHERE, Atom, Call, Constant, Negation, Variable
+from streamreasoner.lang.traversal import substituted
 from streamreasoner.rdf.term_kind import is_blank_node
 from streamreasoner.shapes.rules.values import repeats
 from streamreasoner.shapes.shape import can_fail
-from streamreasoner.sparql.rules.bodies import substituted
 from streamreasoner.sparql.rules.dataset import Dataset
 from streamreasoner.sparql.rules.paths import Paths
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.strata.dependency import unifies
 from streamreasoner.lang.ast import TRIPLE, Atom, Negation, Rule, Variable
-from streamreasoner.sparql.rules.bodies import substituted
+from streamreasoner.lang.traversal import substituted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

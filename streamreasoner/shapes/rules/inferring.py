@@ -10,6 +10,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import NOWHERE, TRIPLE, Atom, Call, Constant, Negation, Rule, Variable
+from streamreasoner.lang.traversal import substituted
 from streamreasoner.rdf.term_kind import is_iri, is_resource
 from streamreasoner.shapes.inference import (
     Conforming,
@@ -26,7 +27,6 @@ from streamreasoner.shapes.rules.guards import without_guards
 from streamreasoner.shapes.rules.values import repeats, value_rules
 from streamreasoner.shapes.shape import can_fail
 from streamreasoner.sparql.prebound import derive_triples
-from streamreasoner.sparql.rules.bodies import substituted
 from streamreasoner.sparql.rules.dataset import Dataset
 from streamreasoner.sparql.rules.paths import Paths
 from streamreasoner.sparql.rules.rulebook import Rulebook, atom

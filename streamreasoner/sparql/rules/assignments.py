@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import NOWHERE, Comparison, Constant, Negation, Variable, Wildcard
-from streamreasoner.lang.traversal import variables
+from streamreasoner.lang.traversal import substituted, variables
 from streamreasoner.sparql.algebra import mentioned
-from streamreasoner.sparql.rules.bodies import Body, substituted
+from streamreasoner.sparql.rules.bodies import Body
 from streamreasoner.sparql.rules.rulebook import atom, number
 
 if TYPE_CHECKING:

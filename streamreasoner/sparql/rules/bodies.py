@@ -7,31 +7,24 @@ hold the constant `UNBOUND`, as an argument of an atom.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import (
     NOWHERE,
     Atom,
-    BinaryOperation,
-    Call,
     Comparison,
     Constant,
-    Negation,
-    TripleTerm,
-    UnaryMinus,
     Variable,
 )
 from streamreasoner.lang.binding import bound_by
-from streamreasoner.lang.traversal import changed, variables
+from streamreasoner.lang.traversal import substituted, variables
 from streamreasoner.rdf.vocabulary import UNBOUND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from streamreasoner.lang.ast import Expression, Literal
-
-_Node = TypeVar("_Node", bound="Expression | Literal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,27 +87,6 @@ NOTHING_GIVEN = Body()
 def bound_by_atoms(literals: Iterable[Literal]) -> set[str]:
     """The variables that are arguments of positive atoms."""
     return {name for literal in literals if isinstance(literal, Atom) for name in bound_by(literal)}
-
-
-def substituted(node: _Node, terms: Mapping[str, Expression]) -> _Node:
-    """A literal or expression with terms in place of variables."""
-
-    def put(inner: Expression) -> Expression:
-        return substituted(inner, terms)
-
-    match node:
-        case Variable(name):
-            return terms.get(name, node)  # type: ignore[return-value]
-        case BinaryOperation(_, left, right) | Comparison(left, _, right):
-            return replace(node, left=put(left), right=put(right))
-        case UnaryMinus(operand):
-            return replace(node, operand=put(operand))
-        case Call() | Atom() | TripleTerm():
-            return changed(node, put)
-        case Negation(atom):
-            return replace(node, atom=substituted(atom, terms))
-        case _:
-            return node
 
 
 def names_of(literals: Iterable[Literal]) -> dict[str, None]:

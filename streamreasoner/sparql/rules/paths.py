@@ -17,6 +17,7 @@ from streamreasoner.lang.ast import (
     Variable,
     Wildcard,
 )
+from streamreasoner.lang.traversal import substituted
 from streamreasoner.sparql.algebra import (
     Alternative,
     Inverse,
@@ -25,7 +26,7 @@ from streamreasoner.sparql.algebra import (
     Sequence,
     repeated,
 )
-from streamreasoner.sparql.rules.bodies import NOTHING_GIVEN, substituted
+from streamreasoner.sparql.rules.bodies import NOTHING_GIVEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

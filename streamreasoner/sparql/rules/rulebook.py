@@ -18,9 +18,9 @@ from streamreasoner.lang.ast import (
     Variable,
     Wildcard,
 )
-from streamreasoner.lang.traversal import variables
+from streamreasoner.lang.traversal import substituted, variables
 from streamreasoner.rdf.terms import to_ntriples
-from streamreasoner.sparql.rules.bodies import Body, substituted
+from streamreasoner.sparql.rules.bodies import Body
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

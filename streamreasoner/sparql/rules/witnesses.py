@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import NOWHERE, Atom, Negation, Wildcard
-from streamreasoner.lang.traversal import variables
+from streamreasoner.lang.traversal import substituted, variables
 from streamreasoner.sparql.algebra import mentioned
-from streamreasoner.sparql.rules.bodies import names_of, substituted
+from streamreasoner.sparql.rules.bodies import names_of
 from streamreasoner.sparql.rules.rulebook import atom
 
 if TYPE_CHECKING:
