@@ -22,7 +22,7 @@ from streamreasoner.io.kafka.topics import read_all
 
 GUEST = """
 @prefix : <http://example.org/university#> .
-<urn:me> a :Lecturer .
+<urn:me> a :Technician .
 """
 QUERY = """
 PREFIX : <http://example.org/university#>
@@ -31,7 +31,7 @@ SELECT ?who { ?who a :Person FILTER(?who = <urn:me>) }
 POLICY = """
 PREFIX : <http://example.org/university#>
 RULE :entrance { ?who :mayEnter :library }
-WHERE { ?who a :Lecturer FILTER(?who = <urn:me>) NOT { ?who a :Student } }
+WHERE { ?who a :Technician FILTER(?who = <urn:me>) NOT { ?who a :Student } }
 """
 ENTERS = (
     "<urn:me>",
