@@ -244,12 +244,76 @@ def test_terms_of_rdf_12_in_xml(tmp_path, content, expected):
     assert sorted(fact[1:] for fact in message("rdf-xml", text.encode())) == sorted(expected)
 
 
-def test_an_xml_literal_has_no_other_attributes():
-    """What RDF/XML gives no meaning there is a mistake, not dropped."""
-    for attribute in ('e:q="x"', 'rdf:resource="a:b"', 'rdf:datatype="a:d"'):
-        text = document(f'<e:p {attribute} rdf:parseType="Literal"><b/></e:p>')
-        rejected = message("rdf-xml", text.encode())
-        assert "has no other attribute than rdf:ID and annotations; this one has" in rejected
+ITS = 'xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0"'
+TEXT = "<e:p>x</e:p>"
+
+
+def described(content, about="", root=""):
+    """RDF 1.2 in XML, with attributes of the node and of the root."""
+    text = document(content).replace("rdf:about=", f"{about} rdf:about=", 1)
+    return text.replace("<rdf:RDF", f'<rdf:RDF {ITS} rdf:version="1.2" {root}', 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "about", "root", "expected"),
+    [
+        (TEXT, "", 'its:dir="rtl" xml:lang="ar"', '"x"@ar--rtl'),
+        (TEXT, 'its:dir="rtl"', 'xml:lang="ar"', '"x"@ar--rtl'),
+        (TEXT, 'its:dir="ltr" xml:lang="he"', 'its:dir="rtl" xml:lang="ar"', '"x"@he--ltr'),
+        (TEXT, 'its:dir=""', 'its:dir="rtl" xml:lang="ar"', '"x"@ar'),
+        (TEXT, 'xmlns:its="a:b"', 'its:dir="rtl" xml:lang="ar"', '"x"@ar--rtl'),
+        (TEXT, 'rdf:version="1.1"', 'its:dir="rtl" xml:lang="ar"', '"x"@ar'),
+        (TEXT, 'its:dir="rtl"', "", '"x"'),
+        ('<e:p xml:lang="ar">x</e:p>', "", 'its:dir="rtl"', '"x"@ar--rtl'),
+        (
+            f'<e:p rdf:parseType="Triple" its:dir="rtl">{TERM}</e:p>',
+            "",
+            'xml:lang="ar"',
+            '<<( <a:s> <http://e/q> "x"@ar--rtl )>>',
+        ),
+    ],
+)
+def test_base_directions_are_inherited_in_xml(content, about, root, expected):
+    """By all elements in the one that has them, as the language is."""
+    [(_, _, found)] = message("rdf-xml", described(content, about, root).encode())
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "about", "root", "name"),
+    [
+        (TEXT, 'rdf:annotation="a:r"', "", "rdf:annotation: write it at an element for a property"),
+        (TEXT, 'rdf:annotationNodeID="r"', "", "rdf:annotationNodeID: write it at an element for"),
+        (TEXT, 'rdf:resource="a:r"', "", "rdf:resource: write it"),
+        (TEXT, 'rdf:datatype="a:r"', "", "rdf:datatype: write it"),
+        (TEXT, 'rdf:parseType="Resource"', "", "rdf:parseType: write it"),
+        (TEXT, "", 'rdf:annotation="a:r"', "rdf:annotation: write it at the element"),
+        ('<e:p rdf:about="a:r">x</e:p>', "", "", "rdf:about: write it at an element for a node"),
+        *(
+            (f'<e:p {wrong} rdf:parseType="{kind}">{TERM}</e:p>', "", "", f"{name}: with rdf:parse")
+            for kind in ("Literal", "Triple", "Collection")
+            for name, wrong in (
+                ("e:q", 'e:q="x"'),
+                ("rdf:resource", 'rdf:resource="a:b"'),
+                ("rdf:datatype", 'rdf:datatype="a:d"'),
+            )
+        ),
+        ('<e:p e:q="x" rdf:parseType="Resource"><e:q>y</e:q></e:p>', "", "", "e:q: with rdf:parse"),
+    ],
+)
+def test_no_attribute_of_rdf_xml_is_left_out(content, about, root, name):
+    """What has no meaning at its element is a mistake, which says where it has one."""
+    rejected = message("rdf-xml", described(content, about, root).encode())
+    assert f"cannot have the attribute {name}" in rejected
+
+
+def test_elements_for_nodes_and_properties_alternate():
+    """Where the content is a resource, properties follow each other."""
+    inner = '<e:p rdf:annotation="a:r" rdf:resource="a:o"/>'
+    content = f'<e:p rdf:parseType="Resource"><e:p rdf:parseType="Resource">{inner}</e:p></e:p>'
+    assert len(message("rdf-xml", described(content).encode())) == 4
+    one = described(inner, "", 'xmlns:xsi="a:x" xsi:schemaLocation="a:y"')
+    assert len(message("rdf-xml", one.encode())) == 2
 
 
 def test_an_ontology_in_turtle_is_read_whatever_its_suffix(tmp_path):

@@ -4,7 +4,9 @@ pyoxigraph's reader of RDF/XML takes UTF-8 only, takes a document that is cut of
 where a mistake is, and leaves XML literals as they are written. Expat reads any document, refuses
 what is not well-formed, limits how far entities expand, and knows the place. So its events are
 written as plain XML again: in UTF-8, without DOCTYPE, entities, comments or processing
-instructions, and with each XML literal in canonical form, as the text of a typed literal.
+instructions, and with each XML literal in canonical form, as the text of a typed literal. Base
+directions, which pyoxigraph takes from the element itself only, are written on each element that
+inherits them (RDF 1.2 XML Syntax, "Element Event").
 """
 
 from __future__ import annotations
@@ -13,15 +15,17 @@ import codecs
 import re
 from collections import deque
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 from xml.etree.ElementTree import canonicalize
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from streamreasoner.errors import TermError
+from streamreasoner.io.formats.reading.graphs.xml_scope import PARSE_TYPE, Attributes, Scope
 from streamreasoner.rdf import nesting
 from streamreasoner.rdf.iris import resolve
-from streamreasoner.rdf.vocabulary import RDF, RDF_XML_LITERAL
+from streamreasoner.rdf.vocabulary import RDF_XML_LITERAL
 
 if TYPE_CHECKING:
     import io
@@ -42,10 +46,6 @@ _MARKS = (
     (b"\0<\0?", "utf-16-be"),
 )
 _NOT_LITERAL = ("Resource", "Collection", "Triple")
-_WITH_LITERAL = {f"{RDF}{name}" for name in ("ID", "annotation", "annotationNodeID", "version")} | {
-    f"http://www.w3.org/2005/11/its{name}" for name in ("dir", "version")
-}
-"""Attributes that an element may have whose content is an XML literal."""
 _OWL = "http://www.w3.org/2002/07/owl#"
 _AMPLIFICATION = expat.errors.codes.get(
     "limit on input amplification factor (from DTD and entities) breached"
@@ -82,8 +82,7 @@ class PlainXml:
         self._decoder: codecs.IncrementalDecoder | None = None
         self._encoding = ""
         self._shift = 0
-        self._scopes: list[dict[str, str]] = [{}]
-        self._bases = [base]
+        self._scopes = [Scope({}, base)]
         self._literal: list[str] | None = None
         self._literal_depth = 0
         self._parser = expat.ParserCreate()
@@ -172,30 +171,29 @@ class PlainXml:
             raise self._malformed(f"The XML cannot be read: {nesting.TOO_DEEP}.")
         if len(self._scopes) == 1:
             self._check_root(name, dict(pairs))
-        scope = self._scopes[-1]
-        declared = {key: value for key, value in pairs if key.startswith("xmlns")}
-        self._scopes.append({**scope, **declared} if declared else scope)
-        self._bases.append(self._bases[-1])
-        if self._literal is None:
-            pairs = [self._with_base(*pair) for pair in pairs]
-        if self._literal is None and (found := self._literal_attribute(pairs)) is not None:
+        if self._literal is not None:
+            self._scopes.append(self._scopes[-1].in_literal(pairs))
+            self._write(_tag(name, pairs))
+            return
+        scope = self._scopes[-1].inner(name, pairs)
+        self._scopes.append(scope)
+        if mistake := scope.mistake(pairs):
+            raise self._malformed(mistake)
+        pairs = [self._with_base(*pair) for pair in scope.with_direction(pairs)]
+        if (found := self._literal_attribute(pairs)) is None:
+            self._write(_tag(name, pairs))
+        else:
             prefix = found.partition(":")[0]
             kept = [pair for pair in pairs if pair[0] != found]
-            if others := [key for key, _ in kept if not self._may_have_literal(key)]:
-                raise self._malformed(
-                    f"An element with {found} has no other attribute than {prefix}:ID and"
-                    f" annotations; this one has {' and '.join(others)}."
-                )
             self._write(_tag(name, [*kept, (f"{prefix}:datatype", RDF_XML_LITERAL)]))
             self._literal, self._literal_depth = [], len(self._scopes)
-        else:
-            self._write(_tag(name, pairs))
 
     def _with_base(self, name: str, value: str) -> tuple[str, str]:
         """An attribute; a base of elements may be relative (XML Base, section 4.2)."""
-        if name == "xml:base" and (base := self._bases[-2]) is not None:
+        if name == "xml:base" and (base := self._scopes[-2].base) is not None:
             with suppress(TermError):
-                value = self._bases[-1] = resolve(value, base)
+                value = resolve(value, base)
+                self._scopes[-1] = replace(self._scopes[-1], base=value)
         return name, value
 
     def _check_root(self, name: str, attributes: dict[str, str]) -> None:
@@ -208,28 +206,19 @@ class PlainXml:
                 " with ROBOT: robot convert --input FILE --output FILE.ttl"
             )
 
-    def _literal_attribute(self, pairs: list[tuple[str, str]]) -> str | None:
+    def _literal_attribute(self, pairs: Attributes) -> str | None:
         """The name of the attribute that makes the content a literal, if there is one."""
         for name, value in pairs:
-            if name.endswith(":parseType") and value not in _NOT_LITERAL:
-                prefix = name.partition(":")[0]
-                if self._scopes[-1].get(f"xmlns:{prefix}") == RDF:
-                    return name
+            if self._scopes[-1].expanded(name) == PARSE_TYPE and value not in _NOT_LITERAL:
+                return name
         return None
-
-    def _may_have_literal(self, name: str) -> bool:
-        if name.startswith(("xmlns", "xml:")):
-            return True
-        prefix, _, local = name.partition(":")
-        return f"{self._scopes[-1].get(f'xmlns:{prefix}', '')}{local}" in _WITH_LITERAL
 
     def _end(self, name: str) -> None:
         depth = len(self._scopes)
         self._scopes.pop()
-        self._bases.pop()
         if self._literal is not None and depth == self._literal_depth:
             content, self._literal = "".join(self._literal), None
-            scope = [*self._scopes[-1].items()]
+            scope = [*self._scopes[-1].names.items()]
             written = canonicalize(f"{_tag(_ROOT, scope)}{content}</{_ROOT}>", with_comments=True)
             text = written[written.index(">") + 1 : written.rindex("<")]
             self._write(_escaped(text))
@@ -256,7 +245,7 @@ class PlainXml:
         )
 
 
-def _tag(name: str, attributes: list[tuple[str, str]]) -> str:
+def _tag(name: str, attributes: Attributes) -> str:
     return f"<{name}{''.join(f' {key}={quoteattr(value)}' for key, value in attributes)}>"
 
 
