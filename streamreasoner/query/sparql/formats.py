@@ -16,6 +16,7 @@ from streamreasoner.errors import QueryError
 from streamreasoner.format_names import FormatName
 from streamreasoner.query.sparql.answers import Solutions, Triples, Truth
 from streamreasoner.query.sparql.solutions_text import WRITERS, in_xml
+from streamreasoner.rdf.term_kind import is_triple_term
 from streamreasoner.rdf.texts import column
 from streamreasoner.rdf.triple_terms import blank_nodes, renamed
 from streamreasoner.rdf.version import VERSION, has_new_terms
@@ -117,11 +118,10 @@ def _document(answer: Triples, name: str, prefixes: Mapping[str, str]) -> bytes:
     syntax = _SYNTAXES[name]
     is_xml = syntax == RdfFormat.RDF_XML
     rows = [*answer]
-    is_new = has_new_terms(column([row[2] for row in rows]))
-    if is_new and syntax == RdfFormat.JSON_LD:
+    if syntax == RdfFormat.JSON_LD and any(is_triple_term(row[2]) for row in rows):
         raise QueryError(
-            "The answer has a triple term or a base direction, which JSON-LD 1.1 lacks. Choose one"
-            f" of: {', '.join(each.name for each in TRIPLES if each.name != name)}."
+            "The answer has a triple term, and JSON-LD 1.1 has none. Choose one of: "
+            f"{', '.join(each.name for each in TRIPLES if each.name != name)}."
         )
     nodes = (node for row in rows for term in row for node in blank_nodes(term))
     if is_xml and any(node[2].isdigit() for node in nodes):
@@ -142,6 +142,6 @@ def _document(answer: Triples, name: str, prefixes: Mapping[str, str]) -> bytes:
             "The answer has a predicate or a character that RDF/XML cannot say. Choose one of: "
             f"{', '.join(each.name for each in TRIPLES if each.name != name)}."
         ) from None
-    if is_new and syntax == RdfFormat.TURTLE:
+    if syntax == RdfFormat.TURTLE and has_new_terms(column([row[2] for row in rows])):
         text = VERSION.encode() + text
     return text

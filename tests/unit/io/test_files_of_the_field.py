@@ -25,6 +25,7 @@ from streamreasoner.errors import DataError, ProgramError, TermError
 from streamreasoner.io.codec.decode import NO_LIMITS, Codec
 from streamreasoner.io.files.documents import AS_NAMED, Reading, documents, load, skipped
 from streamreasoner.io.formats.registry import of_name
+from streamreasoner.io.formats.writing.graphs import write_graph
 from streamreasoner.lang.parser import parse
 from streamreasoner.rdf.dictionary import Dictionary
 
@@ -510,7 +511,7 @@ def test_integers_of_json_ld_are_exact(number, in_object):
         ('{"@value": "x", "@language": null}', '"x"'),
         ('{"@language": null, "@direction": null,\n"@value": "x", "@type": null}', '"x"'),
         ('{"@type": null, "@value": "x", "@language": "en"}', '"x"@en'),
-        ('{"@value": "x", "@language": "en", "@direction": "ltr"}', '"x"@en'),
+        ('{"@value": "x", "@language": "en", "@direction": "ltr"}', '"x"@en--ltr'),
         ('{"@value": "x", "@direction": "rtl"}', '"x"'),
         ("1e21", f'"1.0E21"^^<{XSD}double>'),
         ("1e20", f'"1{"0" * 20}"^^<{XSD}integer>'),
@@ -518,11 +519,75 @@ def test_integers_of_json_ld_are_exact(number, in_object):
     ],
 )
 def test_values_of_json_ld(value, expected):
-    """Null stands for what is not there, directions are left out; numbers are not texts."""
+    """Null stands for what is not there, also a direction without a language.
+
+    Numbers are not texts.
+    """
     if expected is None:
         assert message("json-ld", b'{"@id":"http://e/s","http://e/p":%b}' % value.encode()) == []
     else:
         assert one(value) == expected
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '{"@context": {"@direction": "rtl", "@language": "ar"}, "@id": "a:s", "a:p": "x"}',
+        (
+            '{"@context": {"p": {"@id": "a:p", "@direction": "rtl", "@language": "ar"}},'
+            ' "@id": "a:s", "p": "x"}'
+        ),
+        (
+            '{"@context": {"@direction": "rtl", "p": {"@id": "a:p", "@container": "@language"}},'
+            ' "@id": "a:s", "p": {"ar": "x"}}'
+        ),
+        (
+            '{"@context": {"d": "@direction"},'
+            ' "@id": "a:s", "a:p": {"@value": "x", "@language": "ar", "d": "rtl"}}'
+        ),
+    ],
+)
+def test_base_directions_of_json_ld_are_read(document, tmp_path):
+    """Of the value, of its term or of the whole context, and written again."""
+    fact = ("<a:s>", "<a:p>", '"x"@ar--rtl')
+    assert message("json-ld", document.encode()) == [fact]
+    path = tmp_path / "a.jsonld"
+    path.write_text(document)
+    assert read(path) == [fact]
+    stream = io.BytesIO()
+    lines = [f"{' '.join(fact)} .\n".encode()]
+    write_graph(lines, pyoxigraph.RdfFormat.JSON_LD, {}, stream, has_new_terms=True)
+    assert message("json-ld", stream.getvalue()) == [fact]
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value"),
+    [
+        ("@annotation", '{"@id": "a:o", "@annotation": {"a:q": 1}}'),
+        ("@annotation", '{"@id": "a:o", "note": {"a:q": 1}}'),
+        ("@annotation", '{"@value": "x", "@annotation": {"a:q": 1}}'),
+        ("@triple", '{"@triple": {"@id": "a:s", "a:p": 1}}'),
+        ("@reifier", '{"@id": "a:o", "@reifier": {"a:q": 1}}'),
+    ],
+)
+def test_keywords_of_proposals_for_json_ld_are_refused(keyword, value, tmp_path):
+    """JSON-LD 1.1 leaves them out, with all that they say."""
+    text = f'{{"@context": {{"note": "{keyword}"}},\n"@id": "a:s", "a:p": {value}}}'
+    reason = f"{keyword} is not a keyword of JSON-LD 1.1, which leaves it out with its value. Write"
+    assert reason in message("json-ld", text.encode())
+    path = tmp_path / "a.jsonld"
+    path.write_text(text)
+    with pytest.raises(DataError, match=rf"a\.jsonld:\d: {re.escape(reason)} triple terms"):
+        read(path)
+
+
+def test_texts_like_keywords_are_texts():
+    """In a value and in literals of JSON; what is malformed anyway is named as that."""
+    assert one('"@annotation"') == '"@annotation"'
+    assert one('{"@value": {"@triple": 1}, "@type": "@json"}') == (
+        rf'"{{\"@triple\":1}}"^^<{RDF}JSON>'
+    )
+    assert "keyword of JSON-LD" not in message("json-ld", b'{"@annotation": {"a:q": 1')
 
 
 @pytest.mark.parametrize(

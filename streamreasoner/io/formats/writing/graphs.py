@@ -60,12 +60,10 @@ def write_graph(
 
 
 def _in_json_ld(quad: pyoxigraph.Quad) -> pyoxigraph.Quad:
-    term = quad.object
-    if isinstance(term, pyoxigraph.Triple) or getattr(term, "direction", None) is not None:
-        what = "triple terms" if isinstance(term, pyoxigraph.Triple) else "base directions"
+    if isinstance(quad.object, pyoxigraph.Triple):
         raise DataError(
-            f"JSON-LD 1.1 has no {what}, such as the object of {quad.triple}; write Turtle, TriG or"
-            " N-Quads."
+            f"JSON-LD 1.1 has no triple terms, such as the object of {quad.triple}; write Turtle,"
+            " TriG or N-Quads."
         )
     return quad
 

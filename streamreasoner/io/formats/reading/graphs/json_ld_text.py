@@ -38,6 +38,7 @@ _LANGUAGES = (b'"@language"', b'"@direction"')
 _REMOTE = re.compile(
     rb'"@(?:context|import)"\s*:\s*(?:\[\s*)?"([^"\\]*)"|\}\s*,\s*"([^"\\:]*:[^"\\]*)"\s*[,\]]'
 )
+_NEW_KEYWORD = re.compile(rb'"(@(?:annotation|reifier|reifies|triple))"')
 _COUNTER_DIGITS = 5
 _FIRST_PREFIX = 123_456_789_012
 
@@ -83,6 +84,11 @@ def remote_context(text: bytes) -> str:
     """The address of a context that is elsewhere; empty if none is found."""
     found = _REMOTE.search(text)
     return (found[1] or found[2] or b"").decode("utf-8", "replace") if found else ""
+
+
+def new_keywords(text: bytes) -> list[str]:
+    """Strings of a text that may be keywords of JSON-LD-star or of proposals for RDF 1.2."""
+    return sorted({found.decode() for found in _NEW_KEYWORD.findall(text)})
 
 
 def _double(value: int) -> str:

@@ -190,15 +190,42 @@ def _json_ld(text: bytes, base: str | None) -> Iterator[pyoxigraph.Quad]:
     if nesting.Nesting(nesting.JSON).is_too_deep(text):
         raise MalformedError(f"It cannot be read: {nesting.TOO_DEEP}.")
     prepared = json_ld_text.prepared(text)
-    syntax = pyoxigraph.RdfFormat.JSON_LD
     try:
-        parser = pyoxigraph.parse(prepared.text, format=syntax, base_iri=base or f"{NO_BASE}//x/")
-        for quad in parser:
+        for quad in _json_ld_parser(prepared.text, base):
             if base is None:
                 _check_absolute(quad)
             yield _in_rdf(quad, prepared)
     except SyntaxError as error:
         raise mistakes.of_parser(error, json_ld_text.remote_context(text)) from None
+    _check_keywords(text, base)
+
+
+def _json_ld_parser(text: bytes, base: str | None) -> pyoxigraph.QuadParser:
+    syntax = pyoxigraph.RdfFormat.JSON_LD
+    return pyoxigraph.parse(text, format=syntax, base_iri=base or f"{NO_BASE}//x/")
+
+
+def _check_keywords(text: bytes, base: str | None) -> None:
+    """Refuse keywords of proposals for RDF 1.2, which JSON-LD 1.1 leaves out with their values.
+
+    The text is one that can be read. Whether a string is a keyword there depends on contexts, so
+    it is read again with an IRI in its place: a keyword is then a property.
+    """
+    for keyword in json_ld_text.new_keywords(text):
+        iri = f"{NO_BASE}{keyword}"
+        changed = text.replace(f'"{keyword}"'.encode(), f'"{iri}"'.encode())
+        try:
+            is_used = any(quad.predicate.value == iri for quad in _json_ld_parser(changed, base))
+        except SyntaxError:
+            # It stands where a property cannot, such as next to @value.
+            is_used = True
+        if is_used:
+            line = text.count(b"\n", 0, text.index(f'"{keyword}"'.encode())) + 1
+            raise MalformedError(
+                f"{keyword} is not a keyword of JSON-LD 1.1, which leaves it out with its value."
+                " Write triple terms and annotations in Turtle, TriG, N-Triples or N-Quads.",
+                line,
+            )
 
 
 def _check_absolute(quad: pyoxigraph.Quad) -> None:
@@ -215,17 +242,13 @@ def _check_absolute(quad: pyoxigraph.Quad) -> None:
 
 
 def _in_rdf(quad: pyoxigraph.Quad, prepared: json_ld_text.JsonLdText) -> pyoxigraph.Quad:
-    """A quad with the literal that it means, without a direction (JSON-LD 1.1 API, 8.2.2)."""
+    """A quad with the literal that it means (JSON-LD 1.1 API, section 8.2.2)."""
     literal = quad.object
-    if not isinstance(literal, pyoxigraph.Literal):
+    is_typed = isinstance(literal, pyoxigraph.Literal) and literal.language is None
+    if not is_typed or not prepared.meant:
         return quad
-    if literal.direction is not None:
-        meant = pyoxigraph.Literal(literal.value, language=literal.language)
-    elif prepared.meant and literal.language is None:
-        text = prepared.lexical(literal.value, literal.datatype.value)
-        meant = pyoxigraph.Literal(text, datatype=literal.datatype)
-    else:
-        return quad
+    text = prepared.lexical(literal.value, literal.datatype.value)
+    meant = pyoxigraph.Literal(text, datatype=literal.datatype)
     return pyoxigraph.Quad(quad.subject, quad.predicate, meant, quad.graph_name)
 
 
