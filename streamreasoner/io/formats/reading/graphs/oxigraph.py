@@ -244,8 +244,7 @@ def _check_absolute(quad: pyoxigraph.Quad) -> None:
 def _in_rdf(quad: pyoxigraph.Quad, prepared: json_ld_text.JsonLdText) -> pyoxigraph.Quad:
     """A quad with the literal that it means (JSON-LD 1.1 API, section 8.2.2)."""
     literal = quad.object
-    is_typed = isinstance(literal, pyoxigraph.Literal) and literal.language is None
-    if not is_typed or not prepared.meant:
+    if not isinstance(literal, pyoxigraph.Literal) or literal.language or not prepared.meant:
         return quad
     text = prepared.lexical(literal.value, literal.datatype.value)
     meant = pyoxigraph.Literal(text, datatype=literal.datatype)
