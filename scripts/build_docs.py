@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SOURCES: Final = ("*.md", "docs/**/*", "examples/**/*.md", "tests/*/README.md")
 _NOT_COPIED: Final = "docs/benchmarks/results"
-_REPOSITORY_ONLY: Final = frozenset({".stderr", ".py", ".toml", ""})
+_REPOSITORY_ONLY: Final = frozenset({".stderr", ".py", ".ipynb", ".toml", ""})
 # Elements that make a browser load what their attribute names.
 _LOADED: Final = {
     "audio": "src",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,16 +11,18 @@ import pyarrow.compute as pc
 from streamreasoner.api.tables import MULTIPLICITY
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError, TermError
-from streamreasoner.io.formats.columns.statements import check_roles, not_a_term, texts_of
+from streamreasoner.io.formats.columns.statements import misplaced, not_a_term, texts_of
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.lang.ast import QUAD, TRIPLE
 from streamreasoner.program.columns import positional
 from streamreasoner.rdf.terms import to_ntriples
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary, TermDictionary
 
 _TIME = "ts"
 _VALUES = (
@@ -31,6 +33,24 @@ _VALUES = (
     pa.types.is_timestamp,
     pa.types.is_date,
 )
+
+
+class Fault(NamedTuple):
+    """Why a row is not a valid update.
+
+    Attributes:
+        row: Its number.
+        column: The column at fault, None if it is the row.
+        why: A sentence.
+    """
+
+    row: int
+    column: str | None
+    why: str
+
+    def __str__(self) -> str:
+        where = "" if self.column is None else f", column {self.column}"
+        return f"Row {self.row}{where}: {self.why}"
 
 
 def updates_of(
@@ -47,22 +67,62 @@ def updates_of(
     Raises:
         DataError: A column is missing, unknown or of another type, or a row is not a valid fact.
     """
+    updates, faults = valid_updates(table, predicate, columns, dictionary)
+    if faults:
+        raise DataError(str(faults[0]))
+    return updates
+
+
+def valid_updates(
+    table: object, predicate: str, columns: tuple[str, ...], dictionary: TermDictionary
+) -> tuple[Updates, list[Fault]]:
+    """The updates of the valid rows of a table, and one fault of each other row.
+
+    Args:
+        table: As of `updates_of`.
+        predicate: As of `updates_of`.
+        columns: As of `updates_of`.
+        dictionary: As of `updates_of`.
+
+    Raises:
+        DataError: A column is missing, unknown or of another type.
+    """
     rows = _table(table)
     by_position = positional(predicate, len(columns))
     names = by_position if set(by_position) <= set(rows.column_names) else columns
     _check_columns(rows, predicate, names)
     local = dictionary.local
     args = np.empty((len(rows), len(names)), np.int32)
+    faults: list[Fault] = []
     for position, name in enumerate(names):
         texts = _terms(rows.column(name), f"The column {name}")
         args[:, position] = local.encode_validated(texts)
-        for row in np.flatnonzero(args[:, position] < 0)[:1].tolist():
+        for row in np.flatnonzero(args[:, position] < 0).tolist():
             text = texts[row].as_py()
-            reason = "it is null." if text is None else not_a_term(text)
-            raise DataError(f"Row {row}, column {name}: {reason}")
+            faults.append(Fault(row, name, "it is null." if text is None else not_a_term(text)))
     if predicate in {TRIPLE, QUAD}:
-        check_roles(args, np.full(len(args), predicate == TRIPLE), local, "Row ", 0)
-    return Updates(predicate, dictionary.resolve(args), _multiplicities(rows), _times(rows))
+        faults += _misplaced(args, local, np.full(len(args), predicate == TRIPLE))
+    multiplicities, without = _multiplicities(rows)
+    times, timeless = _times(rows)
+    faults += [*without, *timeless]
+    if faults:
+        # Of a row with several faults, the one found first.
+        faults = sorted({fault.row: fault for fault in reversed(faults)}.values())
+        valid = np.ones(len(rows), np.bool_)
+        valid[[fault.row for fault in faults]] = False
+        args, multiplicities = args[valid], multiplicities[valid]
+        times = None if times is None else times[valid]
+    return Updates(predicate, dictionary.resolve(args), multiplicities, times), faults
+
+
+def _misplaced(
+    args: NDArray[np.int32], dictionary: Dictionary, is_triple: NDArray[np.bool_]
+) -> Iterator[Fault]:
+    """Rows of terms that have one where RDF does not allow it."""
+    known = np.flatnonzero((args >= 0).all(axis=1))
+    for wrong, why in misplaced(args[known], is_triple[known], dictionary):
+        for row in known[wrong].tolist():
+            yield Fault(row, None, why)
 
 
 def _terms(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
@@ -110,25 +170,23 @@ def _check_columns(rows: pa.Table, predicate: str, names: tuple[str, ...]) -> No
         )
 
 
-def _multiplicities(rows: pa.Table) -> NDArray[np.int64]:
+def _multiplicities(rows: pa.Table) -> tuple[NDArray[np.int64], list[Fault]]:
     if MULTIPLICITY not in rows.column_names:
-        return np.ones(len(rows), np.int64)
+        return np.ones(len(rows), np.int64), []
     column = rows.column(MULTIPLICITY)
     if not pa.types.is_integer(column.type):
         raise DataError(f"The column {MULTIPLICITY} has the type {column.type}, not integers.")
     numbers = _cast(column, pa.int64(), MULTIPLICITY)
-    multiplicities = numbers.fill_null(0).to_numpy()
-    for row in np.flatnonzero(multiplicities == 0)[:1].tolist():
-        raise DataError(
-            f"Row {row}, column {MULTIPLICITY}: it must be a non-zero integer, not"
-            f" {numbers[row].as_py()}."
-        )
-    return np.asarray(multiplicities, np.int64)
+    multiplicities = np.asarray(numbers.fill_null(0).to_numpy(), np.int64)
+    return multiplicities, [
+        Fault(row, MULTIPLICITY, f"it must be a non-zero integer, not {numbers[row].as_py()}.")
+        for row in np.flatnonzero(multiplicities == 0).tolist()
+    ]
 
 
-def _times(rows: pa.Table) -> NDArray[np.int64] | None:
+def _times(rows: pa.Table) -> tuple[NDArray[np.int64] | None, list[Fault]]:
     if _TIME not in rows.column_names:
-        return None
+        return None, []
     column = rows.column(_TIME)
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
@@ -141,12 +199,10 @@ def _times(rows: pa.Table) -> NDArray[np.int64] | None:
         )
     numbers = _cast(column, pa.int64(), _TIME)
     times = timestamps.in_range(numbers.fill_null(timestamps.INVALID).to_numpy())
-    for row in np.flatnonzero(times == timestamps.INVALID)[:1].tolist():
-        raise DataError(
-            f"Row {row}, column {_TIME}: {numbers[row].as_py()} is not a time in the years 1 to"
-            " 9999."
-        )
-    return times
+    return times, [
+        Fault(row, _TIME, f"{numbers[row].as_py()} is not a time in the years 1 to 9999.")
+        for row in np.flatnonzero(times == timestamps.INVALID).tolist()
+    ]
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:

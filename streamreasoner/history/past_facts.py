@@ -105,6 +105,21 @@ class PastFacts:
         rows = rows[matching(pattern, rows, self._terms)]
         yield from decode_facts(pattern.predicate, in_order(rows, self._terms), self._terms)
 
+    def present(self, predicate: str, epoch: int) -> tuple[NDArray[np.int32], Terms]:
+        """The present facts of a predicate, in no particular order.
+
+        Args:
+            predicate: A predicate of the program in effect.
+            epoch: At whose end.
+
+        Returns:
+            Rows of ids, of shape (n, arity), and the terms of the ids.
+
+        Raises:
+            StateError: The epoch cannot be asked for, or the state is damaged.
+        """
+        return self._rows(predicate, epoch), self._terms
+
     def published(
         self, predicate: str, epoch: int, *, asserted: bool
     ) -> tuple[NDArray[np.int32], Terms]:

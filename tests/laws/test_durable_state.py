@@ -14,7 +14,9 @@ from strategies import scenarios
 from thorough import THOROUGH
 
 from streamreasoner.api.durable import journal
+from streamreasoner.api.durable.batches import Batch, is_known
 from streamreasoner.api.durable.opening import open_session
+from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.errors import RecursionLimitError, StateError
 from streamreasoner.program.load import load_program
 from streamreasoner.state.delta.table import Table
@@ -51,6 +53,18 @@ class Durable(Driver):
 
     def break_off(self, point, updates, checked=None):
         """One epoch in which the process ends at a point, which its tables may not come to."""
+        self._break_off(point, lambda: self.session.apply(list(self.encode(updates)), checked))
+
+    def send(self, batch, updates):
+        """A batch of a stream, unless the state has it."""
+        if not is_known(batch, self.session.positions):
+            self.session.apply_batch(batch, list(self.encode(updates)), NO_FRONTIER)
+
+    def break_off_batch(self, point, batch, updates):
+        """The same, in which the process ends at a point."""
+        self._break_off(point, lambda: self.send(batch, updates))
+
+    def _break_off(self, point, apply):
 
         def ending(name, call):
             def called(*args, **options):
@@ -64,7 +78,7 @@ class Durable(Driver):
             patch.setattr(journal, "write", ending("journal", journal.write))
             patch.setattr(Table, "append", ending("table", Table.append))
             patch.setattr(journal, "delete", ending("return", journal.delete))
-            self.session.apply(list(self.encode(updates)), checked)
+            apply()
         self.reopen()
 
 
@@ -105,6 +119,31 @@ def test_an_epoch_that_breaks_off_is_there_or_not(scenario, data):
             reject()
         finally:
             durable.session.close()
+
+
+@settings(max_examples=200 if THOROUGH else 4)
+@given(scenarios(), st.data())
+def test_a_batch_that_is_sent_again_counts_once(scenario, data):
+    """Wherever its process ends, a stream that sends the batch again has the state of one epoch."""
+    memory = Driver(scenario.checked)
+    memory.run(scenario.epochs)
+    with TemporaryDirectory() as directory:
+        durable = Durable(directory, scenario.checked)
+        for number, epoch in enumerate(scenario.epochs):
+            batch = Batch("stream", "query", number)
+            durable.break_off_batch(data.draw(st.sampled_from(POINTS)), batch, epoch)
+            durable.send(batch, epoch)
+            if data.draw(st.booleans()):
+                durable.apply([])  # an epoch of its own, which is not a batch
+            with pytest.raises(StateError, match="ahead of"):
+                is_known(Batch("stream", "query", number + 2), durable.session.positions)
+            with pytest.raises(StateError, match="new checkpoint"):
+                is_known(Batch("stream", "other", 0), durable.session.positions)
+            if number > 0:
+                with pytest.raises(StateError, match="behind"):
+                    is_known(Batch("stream", "query", number - 1), durable.session.positions)
+        assert durable.trace() == memory.trace()
+        durable.session.close()
 
 
 @pytest.mark.parametrize("point", POINTS)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from streamreasoner.state.record import Offsets
+
 NAME = "journal.arrow"
 _KEY = b"streamreasoner.epoch"
 _TERMS = pa.schema([("term", pa.large_string())])
@@ -47,6 +49,7 @@ class Entry:
         first: The id of the first new term.
         terms: The new terms, in the order of their ids.
         updates: The input.
+        offsets: Which batches of streams it is; see `batches`.
     """
 
     epoch: int
@@ -56,6 +59,7 @@ class Entry:
     first: int
     terms: pa.LargeStringArray
     updates: Sequence[Updates]
+    offsets: Offsets
 
     def terms_from(self, first: int) -> pa.LargeStringArray:
         """The new terms from an id on."""
@@ -76,6 +80,7 @@ def write(directory: Path, entry: Entry) -> None:
         "program": entry.program,
         "first": entry.first,
         "arities": [each.args.shape[1] for each in entry.updates],
+        "offsets": entry.offsets,
     }
     schema = _TERMS.with_metadata({_KEY: json.dumps(head).encode()})
     with pa.ipc.new_stream(sink, schema) as terms:
@@ -114,6 +119,7 @@ def read(directory: Path) -> Entry | None:
         head["first"],
         column,
         found,
+        head.get("offsets", {}),  # a journal of an earlier release has none
     )
 
 

@@ -78,9 +78,9 @@ def open_session(
             known_constraints=in_effect.constraints,
         )
         session.directory, session.tables, session.lock = directory, tables, lock
-        frontier = None
-        if before > 0 and session.program.expiries:
-            frontier = tables.record(before - 1).frontier
+        last = tables.record(before - 1) if before > 0 else None
+        session.positions = {} if last is None else last.offsets
+        frontier = last.frontier if last is not None and session.program.expiries else None
         session.resume_before(before, frontier)
         if interrupted is not None:
             changed = interrupted.program

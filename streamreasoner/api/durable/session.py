@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from streamreasoner.api.durable import journal
+from streamreasoner.api.durable import batches, journal
 from streamreasoner.engine.blocks import of_predicates
 from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.engine.session import Session
@@ -35,12 +35,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from streamreasoner.api.durable.batches import Batch
     from streamreasoner.api.durable.journal import Entry
     from streamreasoner.engine.epoch import EpochResult
     from streamreasoner.engine.updates import Updates
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.text import ProgramText
     from streamreasoner.state.lock import StateLock
+    from streamreasoner.state.record import Offsets
     from streamreasoner.state.tables import Tables
 
 
@@ -54,6 +56,7 @@ class _Input:
         text: The same as it is stored.
         frontier: The frontier from this epoch on, unless it is beyond it already.
         ts: Its time, milliseconds since 1970.
+        offsets: Which batches of streams it is; see `batches`.
     """
 
     updates: Sequence[Updates]
@@ -61,14 +64,23 @@ class _Input:
     text: ProgramText | None
     frontier: int
     ts: int
+    offsets: Offsets
 
 
 class DurableSession(Session):
-    """A session whose epochs are stored; made by `opening.open_session`."""
+    """A session whose epochs are stored; made by `opening.open_session`.
+
+    Attributes:
+        directory: The directory of the state.
+        tables: Its tables.
+        lock: Its lock.
+        positions: Offsets of the last epoch: which batches of streams the state has.
+    """
 
     directory: Path
     tables: Tables
     lock: StateLock
+    positions: Offsets
     _why_ended: str | None = None
 
     @in_turn
@@ -92,8 +104,34 @@ class DurableSession(Session):
             program = canonical_program(program, SOURCE)
             text = stored_text(program)
             self._check_width(text)
-        taken = [*updates]
-        return self._run(_Input(taken, program, text, frontier, _time(taken)))
+        return self._run(self._input([*updates], frontier, program=program, text=text))
+
+    @in_turn
+    def apply_batch(self, batch: Batch, updates: Sequence[Updates], frontier: int) -> EpochResult:
+        """Apply a batch of a stream as one epoch, and store it with its number.
+
+        Args:
+            batch: The batch, which the state does not have; see `batches.is_known`.
+            updates: Its input.
+            frontier: The frontier from this epoch on, unless it is beyond it already.
+
+        Raises:
+            DataError: As of `apply`.
+            EngineError: As of `apply`.
+            StateError: The state is closed, or the epoch cannot be stored.
+        """
+        return self._run(self._input(updates, frontier, batch))
+
+    def _input(
+        self,
+        updates: Sequence[Updates],
+        frontier: int,
+        batch: Batch | None = None,
+        program: CheckedProgram | None = None,
+        text: ProgramText | None = None,
+    ) -> _Input:
+        offsets = batches.after(self.positions, batch)
+        return _Input(updates, program, text, frontier, _time(updates), offsets)
 
     def resume(self, entry: Entry, program: CheckedProgram | None) -> None:
         """Evaluate the epoch of a journal again, and store it.
@@ -103,7 +141,7 @@ class DurableSession(Session):
             program: The program from this epoch on, if it changed.
         """
         text = None if program is None else stored_text(program)
-        self._run(_Input(entry.updates, program, text, entry.frontier, entry.ts))
+        self._run(_Input(entry.updates, program, text, entry.frontier, entry.ts, entry.offsets))
 
     @in_turn
     def close(self) -> None:
@@ -120,6 +158,7 @@ class DurableSession(Session):
         result = super().apply(given.updates, given.program, given.frontier)
         try:
             self._store(given, result, (before, self.program))
+            self.positions = given.offsets
         except BaseException as error:
             self._why_ended = _FAILED
             if isinstance(error, OSError):
@@ -146,7 +185,7 @@ class DurableSession(Session):
         reached = result.frontier if self.program.expiries else NO_FRONTIER
         record = EpochRecord(
             result.epoch,
-            {},
+            given.offsets,
             (tables.programs[-1][1] if text is None else text).hash,
             FORMAT,
             SEMANTICS,
@@ -162,6 +201,7 @@ class DurableSession(Session):
                 first,
                 terms,
                 given.updates,
+                given.offsets,
             ),
         )
         dated = [(timestamps.instant(given.ts), chain(changes, violations))]

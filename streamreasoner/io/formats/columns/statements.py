@@ -19,6 +19,8 @@ from streamreasoner.rdf.terms import canonical
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from numpy.typing import NDArray
+
     from streamreasoner.rdf.dictionary import Dictionary
 
 REQUIRED = COLUMNS[TRIPLE]
@@ -108,17 +110,30 @@ def check_roles(
     Raises:
         DataError: A row is not a triple or quad.
     """
+    for wrong, what in misplaced(ids, is_triple, dictionary):
+        for row in np.flatnonzero(wrong)[:1].tolist():
+            raise DataError(f"{where}{first + row}: {what}")
+
+
+def misplaced(
+    ids: np.ndarray, is_triple: np.ndarray, dictionary: Dictionary
+) -> list[tuple[NDArray[np.bool_], str]]:
+    """Which rows have a term where RDF does not allow it, with a sentence for each place.
+
+    Args:
+        ids: Term ids of shape (n, 3), or (n, 4) with quads.
+        is_triple: Which rows are triples.
+        dictionary: Has the terms.
+    """
     checks = [
-        (~dictionary.is_resource(ids[:, 0]), "the subject is a literal or a triple term"),
-        (~dictionary.is_iri(ids[:, 1]), "the predicate is not an IRI"),
+        (~dictionary.is_resource(ids[:, 0]), "the subject is a literal or a triple term."),
+        (~dictionary.is_iri(ids[:, 1]), "the predicate is not an IRI."),
     ]
     if not is_triple.all():
         is_wrong = np.zeros(len(ids), np.bool_)
         is_wrong[~is_triple] = ~dictionary.is_resource(ids[~is_triple, 3])
-        checks.append((is_wrong, "the graph is a literal or a triple term"))
-    for wrong, what in checks:
-        for row in np.flatnonzero(wrong)[:1].tolist():
-            raise DataError(f"{where}{first + row}: {what}.")
+        checks.append((is_wrong, "the graph is a literal or a triple term."))
+    return checks
 
 
 def not_a_term(text: str) -> str:
