@@ -1,7 +1,8 @@
 """How deep a text nests. Invariant: what could overflow the stack of pyoxigraph is refused before.
 
 pyoxigraph evaluates nested objects of JSON-LD and nested triple terms by recursion, which ends the
-process some thousand levels deep.
+process some thousand levels deep. So no term is nested deeper, wherever it comes from: it could not
+be written as Turtle.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from streamreasoner.errors import DataError
 
 DEEPEST = 500
-"""The most levels of a text."""
+"""The most levels of a text, and of triple terms in a term."""
 TOO_DEEP = f"it is nested more than {DEEPEST} levels deep"
 JSON = re.compile(rb'[\[{]|[\]}]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|"', re.DOTALL)
 """Brackets of JSON, and strings, in which there are none; the last may have no end yet."""

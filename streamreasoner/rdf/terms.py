@@ -7,7 +7,7 @@ is canonical N-Triples (https://www.w3.org/TR/rdf12-n-triples/, "A Canonical for
   \" \\`; other characters below U+0020, DEL, U+FFFE and U+FFFF are written `\uXXXX` with
   upper-case digits; every other character stands for itself;
 - IRIs contain no escapes; `^^xsd:string` is omitted; language tags are in lower case;
-- a triple term is `<<( S P O )>>`, with single spaces.
+- a triple term is `<<( S P O )>>`, with single spaces, nested `nesting.DEEPEST` levels at most.
 
 Lexical forms are preserved: `"01"^^xsd:integer` and `"1"^^xsd:integer` are two terms (RDF 1.1
 Concepts, section 3.3). IRIs are validated by pyoxigraph, without access to files or the network.
@@ -23,6 +23,7 @@ from decimal import Decimal
 import pyoxigraph
 
 from streamreasoner.errors import TermError
+from streamreasoner.rdf.nesting import DEEPEST
 from streamreasoner.rdf.term_kind import TermKind, is_blank_node, is_iri, is_literal, is_triple_term
 from streamreasoner.rdf.triple_terms import components, triple_term, unnested
 from streamreasoner.rdf.vocabulary import (
@@ -70,6 +71,7 @@ _TRIPLE_TERM = (
     "a triple term is written <<( subject predicate object )>>, where the subject is an IRI or a"
     " blank node, and the predicate is an IRI"
 )
+_TOO_DEEP = f"triple terms are nested more than {DEEPEST} levels deep"
 _DIRECTION = re.compile(r"--([a-zA-Z]+)\Z")
 DIRECTIONS = ("ltr", "rtl")
 """Base directions of literals, as they are written."""
@@ -315,6 +317,8 @@ def _triple_term(text: str) -> Term:
     if parts is None:
         raise _error(text, _TRIPLE_TERM, 0)
     heads, innermost = parts
+    if len(heads) > DEEPEST:
+        raise _error(text, _TOO_DEEP, 0)
     term = canonical(innermost)
     for subject, predicate in reversed(heads):
         term = triple_term(canonical(subject), canonical(predicate), term)

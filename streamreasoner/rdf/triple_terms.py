@@ -70,6 +70,11 @@ def nested_parts(term: str) -> tuple[list[tuple[str, str]], str]:
     return heads, term
 
 
+def levels(term: str) -> int:
+    """How deep a canonical term is nested: 0 if it is not a triple term."""
+    return len(nested_parts(term)[0])
+
+
 def unnested(text: str) -> tuple[list[tuple[str, str]], str] | None:
     """Subjects and predicates of a triple term, from the outermost, and the innermost object.
 

@@ -55,7 +55,14 @@ def compile_shapes(texts: Mapping[str, str]) -> CompiledShapes:
     Args:
         texts: The texts, by their names in diagnostics.
     """
-    return _compiled(tuple(texts.items()))
+    try:
+        return _compiled(tuple(texts.items()))
+    except RecursionError:
+        source, text = next(iter(texts.items()))
+        place = Places(source, text).span(0, 1)
+        message = "shapes, paths or expressions are nested too deeply to be read"
+        hint = "refer to inner shapes by IRIs, or write fewer of them into each other"
+        return _refused(texts, [Diagnostic("SR223", message, place, hint)])
 
 
 @lru_cache(maxsize=1)  # a program that is checked is often validated by, too

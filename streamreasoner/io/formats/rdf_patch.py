@@ -28,6 +28,7 @@ from streamreasoner.io.formats.reading.patch_tokens import Kind, Token, Tokens
 from streamreasoner.io.formats.reading.scan import by_graph
 from streamreasoner.io.formats.writing.writer import Writer, spaced, statements
 from streamreasoner.rdf.kernels import line_scanner
+from streamreasoner.rdf.nesting import DEEPEST
 from streamreasoner.rdf.term_kind import is_iri, is_literal, is_resource
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.rdf.triple_terms import triple_term
@@ -48,10 +49,11 @@ if TYPE_CHECKING:
 _OPERATIONS = "H, TX (or TB), TC, TA, PA, PD, Z, A or D"
 _CODES = frozenset({"H", "TX", "TB", "TC", "TA", "PA", "PD", "Z", "A", "D"})
 _SIGNS = {"A": 1, "D": -1}
-_MOST_TOKENS = 100
-"""Of a row, so that one that never ends does not fill the memory."""
+_MOST_TOKENS = 100 + 4 * DEEPEST
+"""Of a row, so that one that never ends does not fill the memory. A triple term has 4."""
 _ROLES = ("subject", "predicate", "object", "graph")
 _COMPONENTS = 3
+_TRIPLE_TERM = "subject predicate object )>>"
 _NUMBERS = {Kind.INTEGER: XSD_INTEGER, Kind.DECIMAL: XSD_DECIMAL, Kind.DOUBLE: XSD_DOUBLE}
 _CACHED_NODES = 1 << 16
 _BEFORE = -1
@@ -282,7 +284,24 @@ class RdfPatch:
 
     def _next(self, rest: deque[Token]) -> str:
         """The next term in N-Triples syntax; takes its tokens."""
-        first = rest.popleft()
+        first = rest[0]
+        # The parts of triple terms that are open, below them the term.
+        parts: list[list[str]] = [[]]
+        while not parts[0]:
+            _check(bool(rest), _TRIPLE_TERM, first)
+            token = rest.popleft()
+            if token.kind is Kind.OPENING:
+                parts.append([])
+            elif token.kind is Kind.CLOSING and len(parts) > 1:
+                inner = parts.pop()
+                _check(len(inner) == _COMPONENTS, _TRIPLE_TERM, first)
+                parts[-1].append(triple_term(*inner))
+            else:
+                parts[-1].append(self._simple(token, rest))
+        return parts[0][0]
+
+    def _simple(self, first: Token, rest: deque[Token]) -> str:
+        """A term that is not a triple term, from its first token on."""
         following = rest[0].kind if rest else None
         if first.kind is Kind.STRING and following is Kind.LANGUAGE:
             return first.text + rest.popleft().text
@@ -291,15 +310,7 @@ class RdfPatch:
             kind = rest[0].kind if rest else None
             _check(kind in {Kind.IRI, Kind.NAME}, '"literal"^^<datatype>', first)
             return f"{first.text}^^{self._text(rest.popleft())}"
-        if first.kind is not Kind.OPENING:
-            return self._text(first)
-        # No term is longer than a row, whose tokens are few.
-        parts = []
-        while rest and rest[0].kind is not Kind.CLOSING:
-            parts.append(self._next(rest))
-        _check(bool(rest) and len(parts) == _COMPONENTS, "subject predicate object )>>", first)
-        rest.popleft()
-        return triple_term(*parts)
+        return self._text(first)
 
     def _text(self, token: Token) -> str:
         """The beginning of a term in N-Triples syntax."""

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+_TOO_LONG = "Max expression depth limit"
+"""Of DuckDB, which binds a conjunction by recursion."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
@@ -76,6 +79,13 @@ class Running:
                 raise LimitError(
                     "The query took more memory than it may. Ask for less: name more terms, or "
                     "join fewer patterns that share no variable."
+                ) from None
+            except duckdb.BinderException as error:
+                if _TOO_LONG not in str(error):
+                    raise
+                raise LimitError(
+                    "The query has more patterns than can be joined, about 1,000. Ask for less at"
+                    " once, such as a part of a long collection."
                 ) from None
         return {name: np.ascontiguousarray(column, np.int32) for name, column in found.items()}
 

@@ -24,14 +24,17 @@ if TYPE_CHECKING:
     from streamreasoner.sparql.reading.source import Source
 
 NESTING = 100
-"""How deep groups, expressions and paths nest: each OPTIONAL, operand of a sum and call counts."""
+"""How deep groups, nodes, expressions and paths nest: each OPTIONAL, operand and call counts."""
 
 _NAMED = re.compile(r"^([A-Z]\w*)(?:\.\d+)?:", re.MULTILINE)
 # A value of these nests those of its parts.
 _NESTING = frozenset(
     {
         "alternative",
+        "annotation",
+        "blank_list",
         "both",
+        "collection",
         "comparison",
         "either",
         "exists",
@@ -42,6 +45,7 @@ _NESTING = frozenset(
         "negated",
         "negation",
         "not_exists",
+        "reified",
         "repeated",
         "sequence",
         "sign",
@@ -136,7 +140,7 @@ def read(source: Source, reader: GroupReader, start: str = "unit") -> Any:
             node.depth += node.rule in _NESTING
             if node.depth > NESTING:
                 raise source.refusal(
-                    f"groups and expressions are nested more than {NESTING} deep here",
+                    f"groups, nodes and expressions are nested more than {NESTING} deep here",
                     (node.start, node.end),
                     "bind parts of it to variables, or put them into sub-queries",
                 )

@@ -9,9 +9,10 @@ from math import isnan
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.iris import resolve
 from streamreasoner.rdf.minted import fact_iri
+from streamreasoner.rdf.nesting import DEEPEST
 from streamreasoner.rdf.term_kind import is_iri, is_resource, is_triple_term
 from streamreasoner.rdf.terms import DIRECTIONS, parse, to_ntriples
-from streamreasoner.rdf.triple_terms import blank_nodes, components, triple_term
+from streamreasoner.rdf.triple_terms import blank_nodes, components, levels, triple_term
 from streamreasoner.rdf.vocabulary import (
     RDF_DIR_LANG_STRING,
     RDF_LANG_STRING,
@@ -170,8 +171,11 @@ def component(index: int, term: str) -> str | None:
 
 
 def triple(subject: str, predicate: str, object_: str) -> str | None:
-    """The triple term of three terms, if it is a triple of RDF 1.2 (SPARQL 1.2, TRIPLE)."""
-    if not (is_resource(subject) and is_iri(predicate)):
+    """The triple term of three terms, if it is a triple of RDF 1.2 (SPARQL 1.2, TRIPLE).
+
+    One that would be nested deeper than messages may have it has no value.
+    """
+    if not (is_resource(subject) and is_iri(predicate)) or levels(object_) >= DEEPEST:
         return None
     return triple_term(subject, predicate, object_)
 

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.errors import DataError, ProgramError
+from streamreasoner.errors import DataError, ProgramError, TermError
 from streamreasoner.io.codec.decode import NO_LIMITS, Codec
 from streamreasoner.io.files.documents import load
 from streamreasoner.io.formats.rejected import Reason
 from streamreasoner.program.checked import check_source
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.nesting import DEEPEST, JSON, TRIPLE_TERMS, Nesting
+from streamreasoner.rdf.terms import Term
+from streamreasoner.values.builtins import apply
 
 LEVELS = 20_000
 """Half of them are enough to end a process."""
@@ -67,10 +69,75 @@ def test_what_is_nested_too_deeply_is_refused(name, tmp_path):
     assert "nested more than 500 levels deep" in rejected.detail
 
 
-def test_shapes_that_are_nested_too_deeply_are_refused():
-    """With a diagnostic."""
-    with pytest.raises(ProgramError, match="SR224 this is not Turtle: it is nested more than 500"):
-        check_source(TEXTS["terms.ttl"].decode(), "shapes.ttl")
+def term(levels):
+    """A triple term of that many levels, in canonical form."""
+    return "<<( <a:s> <a:p> " * levels + '"x"' + " )>>" * levels
+
+
+MESSAGES = {
+    "application/n-triples": "<a:s> <a:p> {} .",
+    "application/n-quads": "<a:s> <a:p> {} <a:g> .",
+    "application/rdf-patch": "A <a:s> <a:p> {} .",
+    "application/json": '{{"s": "<a:s>", "p": "<a:p>", "o": {}, "diff": 1}}',
+    "text/turtle": "<a:s> <a:p> {} .",
+}
+
+
+@pytest.mark.parametrize("content_type", MESSAGES)
+def test_terms_that_are_nested_too_deeply_are_rejected(content_type):
+    """At once, however deep; in each format, as they could not be written as Turtle."""
+    for levels, is_accepted in ((DEEPEST, True), (DEEPEST + 1, False), (LEVELS, False)):
+        text = term(levels)
+        value = MESSAGES[content_type].format(json.dumps(text) if "json" in content_type else text)
+        result = decoded(value.encode(), content_type.encode())
+        assert [len(each.args) for each in result.updates] == [1] * is_accepted
+        assert len(result.rejected) == (not is_accepted)
+
+
+def test_what_is_written_around_the_deepest_term_is_too_deep():
+    """A reifier of Turtle adds a level, and so does a function, which has no value then."""
+    value = f"<< <a:s> <a:p> {term(DEEPEST)} >> <a:p> 1 ."
+    [rejected] = decoded(value.encode(), b"text/turtle").rejected
+    assert "triple terms are nested more than 500 levels deep" in rejected.detail
+    assert apply("triple", ["<a:s>", "<a:p>", term(DEEPEST - 1)]) == term(DEEPEST)
+    assert apply("triple", ["<a:s>", "<a:p>", term(DEEPEST)]) is None
+
+
+def test_a_file_with_a_term_that_is_nested_too_deeply_is_refused(tmp_path):
+    """With the line; as a value of Python with the reason."""
+    path = tmp_path / "a.nt"
+    path.write_text(f"<a:s> <a:p> <a:o> .\n<a:s> <a:p> {term(LEVELS)} .\n")
+    with pytest.raises(DataError, match=r"a\.nt:2: .*more than 500 levels deep"):
+        list(load(path, Dictionary()))
+    with pytest.raises(TermError, match="more than 500 levels deep"):
+        Term.parse(term(LEVELS))
+
+
+SHAPES = """@prefix sh: <http://www.w3.org/ns/shacl#> .
+<a:S> a sh:NodeShape ; sh:targetClass <a:C> ; """
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TEXTS["terms.ttl"].decode(), "SR224 this is not Turtle: it is nested more than 500"),
+        *(
+            (
+                f"{SHAPES}{before}{opening * 2000}{inner}{closing * 2000}{after} .",
+                "SR223 shapes, ",
+            )
+            for before, opening, inner, closing, after in (
+                ("sh:not ", "[ sh:not ", "[ sh:class <a:D> ]", " ]", ""),
+                ("sh:and ", "( [ sh:and ", "( [ sh:class <a:D> ] )", " ] )", ""),
+                ("sh:property [ sh:path ", "( <a:q> ", "<a:p>", " )", " ; sh:minCount 1 ]"),
+            )
+        ),
+    ],
+)
+def test_shapes_that_are_nested_too_deeply_are_refused(text, message):
+    """With a diagnostic, whatever nests."""
+    with pytest.raises(ProgramError, match=message):
+        check_source(text, "shapes.ttl")
 
 
 def test_as_many_levels_as_are_allowed_are_read():

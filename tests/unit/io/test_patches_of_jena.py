@@ -101,7 +101,7 @@ D ex:s ex:p <<( <_:b0:1> ex:p <<( _:c ex:p "x"@AR--rtl
         ('A <u:s> <u:p> "x"^^5 .', '"x" is not followed by what belongs to it'),
         ("A <u:s> <u:p> x .", "At character 15 'x' is not a term"),
         ("A <u:s> <u:p> <u:o>\nA <u:s> <u:p> <u:o> .", "a row begins, but the one before it has"),
-        ("A " * 101, "The row is too long"),
+        ("A " * 2101, "The row is too long"),
     ],
 )
 def test_a_mistake_in_a_row_is_named(row, reason):

@@ -16,6 +16,7 @@ from streamreasoner.query.sparql.evaluate import evaluate
 from streamreasoner.query.sparql.facts import facts_of_arrays
 from streamreasoner.query.sparql.limits import QueryLimits
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.nesting import DEEPEST
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -384,6 +385,21 @@ def test_triples_are_read_back_or_refused(name, triple, in_xml):
     for each in (found, expected):
         each.canonicalize(pyoxigraph.CanonicalizationAlgorithm.UNSTABLE)
     assert found == expected
+
+
+@pytest.mark.parametrize("name", [each.name for each in formats.SOLUTIONS])
+def test_the_deepest_triple_term_is_written(name):
+    """Nothing is evaluated by a recursion that it could exceed."""
+    term = f"<<( {A} {P} " * DEEPEST + '"x"' + " )>>" * DEEPEST
+    answer = ask("SELECT ?o { ?s ?p ?o } ORDER BY ?o", (A, P, term), (A, P, B))
+    assert [*answer][1] == (term,)
+    assert formats.written(answer, name).count(A[1:-1].encode()) == DEEPEST
+
+
+def test_a_query_of_too_many_patterns_is_refused():
+    """Which the engine of joins would do by its own error."""
+    with pytest.raises(LimitError, match="more patterns than can be joined, about 1,000"):
+        ask(f"SELECT * {{ ?s ?p ({'1 ' * 600}) }}", (A, P, B))
 
 
 PAIRS = [(A, P, f"<http://e.x/{number}>") for number in range(2000)]

@@ -231,6 +231,12 @@ def test_long_queries_are_read():
         "MINUS { ?x ?y ?z }" * 200,
         "".join(f"BIND(1 AS ?x{number})" for number in range(200)),
         "GRAPH ?g { ?x ?y ?z }" * 200,
+        f"?x ?y {'[ :p ' * 200}1{' ]' * 200}",
+        f"?x ?y {'( ' * 200}1{' )' * 200}",
+        f"?x ?y {'<< :s :p ' * 200}1{' >>' * 200}",
+        f"{'<< ' * 200}:s :p 1{' >> :p 1' * 200}",
+        f"?x ?y 1 {'{| :p 1 ' * 200}{'|}' * 200}",
+        f"?x ?y {'<<( :s :p ' * 200}1{' )>>' * 200}",
     ],
 )
 def test_what_is_nested_too_deeply_is_refused(text):
