@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from oracle.arithmetic import numeral
-from oracle.terms import NUMBER, kind, literal, number, string, value
+from oracle.terms import NUMBER, kind, literal, number, string, triple, value
 
 OTHER = 4
 
@@ -54,10 +54,12 @@ def rounded(numbers, divisor):
 
 
 def order(term):
-    """A key for the total order: blank nodes, IRIs, literals by kind and value, then by text."""
+    """A key for the total order: blank nodes, IRIs, literals by kind and value, triple terms."""
+    if parts := triple(term):
+        return (3, *map(order, parts))
     text = term.encode()
     if not term.startswith('"'):
-        return (0 if term.startswith("_") else 1, text)
+        return (0 if term.startswith("_") else 1, text.strip(b"<>"))
     content = value(term)
     if content is None:
         return (2, OTHER, text)

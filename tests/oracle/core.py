@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+from oracle import opened
 from oracle.instances import segments
 from oracle.patterns import ANYTHING, combinations, fits
 from oracle.trace import NotConvergingError, Trace
@@ -23,18 +24,24 @@ def evaluate(program, facts, meaning, most_iterations):
     given = asserted_part(trace)
     for stratum in program.strata:
         rules = [program.rules[index] for index in stratum]
-        start, before = Counter(trace.sums), Counter()
+        start, before, parts = Counter(trace.sums), Counter(), set()
+        places = opened.places_of(rules)
+        within = opened.derived(places, rules)
+        lower = present(start, meaning) | given
+        read = given | opened.complete([each for each in places if each not in within], lower)
         for first, ready in segments(rules, lambda: present(trace.sums, meaning)):
             iteration = first
             # At i + 1 is what the facts present at i derive minus what those at i - 1 do.
-            while (
-                now := derivations(ready, present(start + before, meaning) | given, meaning)
-            ) != before:
+            while True:
+                facts = present(start + before, meaning) | read | parts
+                now, then = derivations(ready, facts, meaning), opened.terms(within, facts)
+                if (now, then) == (before, parts):
+                    break
                 iteration += 1
                 if iteration - first > most_iterations:
                     raise NotConvergingError
                 trace.add(iteration, {fact: now[fact] - before[fact] for fact in now | before})
-                before = now
+                before, parts = now, then
     return trace
 
 
@@ -74,6 +81,8 @@ def derivations(rules, facts, meaning):
 def matches(rule, facts, meaning):
     """The bindings of each match: a present fact for each positive atom, and the rest holds."""
     for found, chosen in combinations(rule.atoms, facts):
+        if not opened.taken_apart(rule, chosen, facts):
+            continue
         bindings = meaning.assigned(rule, found)
         if bindings is not None and satisfied(rule, bindings, chosen, facts, meaning):
             yield bindings

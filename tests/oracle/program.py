@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracle import core
+from oracle import core, opened
 from oracle.meaning import Meaning
 
 MOST_ITERATIONS = 100
@@ -45,7 +45,8 @@ def readable(trace):
 
 def derivations(rules, facts):
     """The number of derivations of each fact by the rules; `facts` are those they read."""
-    return core.derivations(rules, facts, Meaning(rules))
+    read = facts | opened.complete(opened.places_of(rules), facts)
+    return core.derivations(rules, read, Meaning(rules))
 
 
 def holds(literal, bindings, facts=()):
