@@ -13,11 +13,13 @@ from laws import test_incremental_equals_batch as incremental
 from laws import test_order_is_irrelevant as order
 from laws import test_overflow_has_no_value as overflow
 from laws import test_retraction_leaves_nothing as retraction
+from laws import test_rule_sets as rule_sets
 from laws import test_rules_change as rules
 from laws import test_schema_decides_negation as schema
 from laws import test_sources_edit_sets as sets
 from laws import test_sources_replace_by_key as keys
 from laws import test_triple_patterns as patterns
+from laws import test_triple_terms_are_kept as triple_terms
 
 LAWS = (
     incremental.test_trace_equals_from_scratch_after_every_epoch,
@@ -43,6 +45,9 @@ LAWS = (
     schema.test_the_state_is_the_perfect_model_of_the_instances,
     goals.test_the_answer_of_a_goal_is_what_matches_it,
     patterns.test_patterns_match_as_the_oracle_says,
+    patterns.test_patterns_in_recursions_match_as_the_oracle_says,
+    triple_terms.test_their_facts_are_those_of_the_oracle,
+    rule_sets.test_the_inference_graph_is_that_of_the_algorithm,
 )
 
 # Examples that exceed it are rejected after running, each iteration slower than the one before.

@@ -6,6 +6,7 @@ import re
 import signal
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import StreamReasonerError
@@ -13,11 +14,14 @@ from streamreasoner.errors import StreamReasonerError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from streamreasoner.engine.session import Store
+
 OURS = "streamreasoner"
 CONTINUOUS = "streamreasoner, continuous"
 MESSAGES = "streamreasoner, messages"
 REPLAYED = "streamreasoner, replayed"
-OWN = (OURS, CONTINUOUS, MESSAGES, REPLAYED)
+REPLAYED_ON_SPARK = "streamreasoner, replayed on Spark"
+OWN = (OURS, CONTINUOUS, MESSAGES, REPLAYED, REPLAYED_ON_SPARK)
 """What this package is called as a system."""
 SECONDS = 60
 _SHOWN = 160
@@ -50,12 +54,14 @@ class Case:
         name: Folder and name of the case, unique in its suite.
         checks: By the name of a system, what raises unless the system passes.
         test: The IRI of the case.
+        replay: Replays its data, in stores of a backend; None: nothing is kept up to date.
     """
 
     suite: str
     name: str
     checks: Mapping[str, Callable[[], None]]
     test: str
+    replay: Callable[[Callable[[], Store]], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +77,15 @@ class Outcome:
     cause: str = ""
 
 
-def outcome(check: Callable[[], None]) -> Outcome | None:
-    """Run a check, for at most `SECONDS`; None if the system has no such operation."""
-    signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(SECONDS)
+def outcome(check: Callable[[], None], seconds: int = SECONDS) -> Outcome | None:
+    """Run a check; None if the system has no such operation.
+
+    Args:
+        check: Raises unless the system passes.
+        seconds: How long it may take; 0: as long as it likes.
+    """
+    signal.signal(signal.SIGALRM, partial(_too_long, seconds))
+    signal.alarm(seconds)
     try:
         check()
     except NotRunError:
@@ -107,9 +118,9 @@ def refuses(
     raise WrongError("accepted, and should be refused")
 
 
-def _too_long(number: int, frame: object) -> None:
+def _too_long(seconds: int, number: int, frame: object) -> None:
     del number, frame
-    raise TimeoutError(f"longer than {SECONDS} s")
+    raise TimeoutError(f"longer than {seconds} s")
 
 
 def _line(text: str) -> str:

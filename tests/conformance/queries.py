@@ -21,11 +21,12 @@ from conformance.datasets import (
     store,
 )
 from conformance.manifest import MF, QT, RDFS, entries
-from conformance.outcome import CONTINUOUS, OURS, REPLAYED, Case, NotRunError, refuses
+from conformance.outcome import CONTINUOUS, OURS, Case, NotRunError, refuses
 from conformance.replay import replay
 from conformance.results import Expected, binding_row, cells, of_pyoxigraph, read_expected
 from streamreasoner import Reasoner
 from streamreasoner.errors import StreamReasonerError
+from streamreasoner.program import check_text
 from streamreasoner.sparql.parse import parse_query
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from conformance.manifest import Entry
     from conformance.rows import Row
+    from streamreasoner.engine.session import Store
 
 UNBOUND = "<urn:streamreasoner:unbound>"
 _FROM = re.compile(r"\bFROM\s+(?:NAMED\s+)?<([^>]*)>", re.IGNORECASE)
@@ -123,9 +125,9 @@ def _evaluation(suite: str, entry: Entry) -> Case:
         name: partial(_ask, ask, text, base, data, expected) for name, ask in _ASKED.items()
     }
     checks[CONTINUOUS] = lambda: _continuous(text, base, data, expected())
-    if suite.startswith(_REPLAYED_SUITE):
-        checks[REPLAYED] = lambda: _replayed(text, base, data, entry.name)
-    return Case(suite, entry.name, checks, entry.test)
+    replayed = partial(_replayed, text, base, data, entry.name)
+    is_replayed = suite.startswith(_REPLAYED_SUITE)
+    return Case(suite, entry.name, checks, entry.test, replayed if is_replayed else None)
 
 
 def _ask(
@@ -186,20 +188,23 @@ def _continuous(text: str, base: str, data: Dataset, expected: Expected) -> None
     _check_set({*expected.rows}, answers)
 
 
-def _asking(text: str, base: str) -> Reasoner:
+def _asking(text: str, base: str, store: Store | None = None) -> Reasoner:
     """A reasoner without data that keeps the answers of a query."""
-    asked = Reasoner.from_rules(QUADS)
+    asked = Reasoner(check_text(QUADS), store=store)
     asked.add_query(_ANSWER, f"BASE <{base}>\n{text}")
     return asked
 
 
-def _replayed(text: str, base: str, data: Dataset, seed: str) -> None:
+def _replayed(
+    text: str, base: str, data: Dataset, seed: str, new_store: Callable[[], Store]
+) -> None:
     """Whatever is accepted as a continuous query, which the case of that says."""
     try:
         _asking(text, base)
     except StreamReasonerError:
         raise NotRunError from None
-    replay(lambda: _asking(text, base), quads_of_reasoner(reasoner(data)), seed)
+    rows = quads_of_reasoner(reasoner(data))
+    replay(lambda store: _asking(text, base, store), rows, seed, new_store)
 
 
 def _check_set(expected: set[Row], found: set[Row]) -> None:

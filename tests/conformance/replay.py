@@ -10,29 +10,38 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from conformance.datasets import change
 from conformance.outcome import WrongError
+from streamreasoner.backends.store import columnar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from conformance.rows import Row
     from streamreasoner import Reasoner
+    from streamreasoner.engine.session import Store
 
 _State: TypeAlias = "dict[tuple[str, ...], dict[int, int]]"
 _SHOWN = 2
 
 
-def replay(fresh: Callable[[], Reasoner], rows: Sequence[Row], seed: str) -> None:
+def replay(
+    fresh: Callable[[Store], Reasoner],
+    rows: Sequence[Row],
+    seed: str,
+    new_store: Callable[[], Store] = columnar,
+) -> None:
     """Assert triples and quads one at a time in random order, then retract them in another one.
 
     Args:
-        fresh: Makes a reasoner without data.
+        fresh: Makes a reasoner without data in a store.
         rows: The data, each row once.
         seed: Gives the orders.
+        new_store: Makes the store of what is kept up to date. Evaluation from scratch is always in
+            memory, so that the backends are compared, too.
 
     Raises:
         WrongError: A state is not what the same data gives from scratch.
     """
-    chosen, kept = random.Random(seed), fresh()
+    chosen, kept = random.Random(seed), fresh(new_store())
     present: dict[Row, None] = {}
     for sign in (1, -1):
         for step, row in enumerate(chosen.sample([*rows], len(rows)), start=1):
@@ -41,7 +50,7 @@ def replay(fresh: Callable[[], Reasoner], rows: Sequence[Row], seed: str) -> Non
                 present[row] = None
             else:
                 del present[row]
-            anew = fresh()
+            anew = fresh(columnar())
             change(anew, present, 1)
             _check(_state(anew), _state(kept), f"step {step} of {'+' if sign > 0 else '-'}")
 

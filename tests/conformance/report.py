@@ -24,6 +24,10 @@ publishes them. A cell has the cases that pass, and those that the system has an
   its answers are compared as a set.
 - *replayed*: triples are asserted one at a time in random order, then retracted in another one;
   after each step, facts and multiplicities are those of evaluation from scratch.
+- *replayed on Spark*: the same with the state in Spark, most of it in Delta tables. From scratch
+  is always in memory, so it is also the state of the other backend.
+- The suites have no rules of shapes. Cases of the project's own are replayed in its tests, on both
+  backends.
 - *messages*: each document is the value of a message of an input topic.
 - Numbers are compared by value, as the suites write computed numbers in several forms.
 

@@ -15,6 +15,7 @@ import tempfile
 from collections import defaultdict
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,15 +25,26 @@ if __name__ == "__main__":
 
 from conformance import documents, entailment, queries, rule_sets, shapes, updates
 from conformance.earl import published, reports
-from conformance.outcome import OURS, OWN, Verdict, outcome
+from conformance.outcome import (
+    OURS,
+    OWN,
+    REPLAYED,
+    REPLAYED_ON_SPARK,
+    SECONDS,
+    Verdict,
+    outcome,
+)
 from conformance.reasons import read_reasons, reason_of
 from conformance.report import Results, causes, document, table
+from conformance.spark import spark_stores
+from streamreasoner.backends.store import columnar
 from streamreasoner.native.image import ensure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from conformance.outcome import Case
+    from streamreasoner.engine.session import Store
 
 REPORTS = Path(__file__).parents[2] / "docs" / "earl"
 DOCUMENT = Path(__file__).parents[2] / "docs" / "conformance.md"
@@ -68,7 +80,12 @@ def main() -> int:
     arguments.add_argument("--only", default="", help="cases whose suite or name has this text")
     arguments.add_argument("--system", action="append", help="systems to run; default: all")
     arguments.add_argument(
-        "--publish", action="store_true", help=f"write {DOCUMENT.name} and reports in EARL"
+        "--backend", choices=["spark"], help="replay on this backend, too, which takes long"
+    )
+    arguments.add_argument(
+        "--publish",
+        action="store_true",
+        help=f"write {DOCUMENT.name} and reports in EARL, with replays on Spark",
     )
     options = arguments.parse_args()
     # Peers log literals without a valid form, of which the suites have many.
@@ -78,7 +95,9 @@ def main() -> int:
     with ExitStack() as stack:
         roots = [options.directory, *_unpacked(options.directory, stack)]
         cases = list(_cases(roots))
-        results = _run(cases, options.only, options.system)
+        on_spark = options.publish or options.backend
+        new_store = stack.enter_context(spark_stores()) if on_spark else None
+        results = _run(cases, options.only, options.system, new_store)
     if not results:
         print(f"{options.directory} has no suite that is known here.", file=sys.stderr)
         return 1
@@ -123,22 +142,40 @@ def _publish(cases: list[Case], results: Results, reasons: dict[str, str]) -> No
     DOCUMENT.write_text(document(results, reasons, files), encoding="utf-8")
 
 
-def _run(cases: list[Case], only: str, systems: list[str] | None) -> Results:
+def _run(
+    cases: list[Case],
+    only: str,
+    systems: list[str] | None,
+    spark: Callable[[], Store] | None,
+) -> Results:
     results: Results = defaultdict(lambda: defaultdict(dict))
     for number, case in enumerate(cases, start=1):
         if only not in f"{case.suite} {case.name}":
             continue
         if sys.stderr.isatty():
             print(f"\r\033[K{number} of {len(cases)}: {case.name}", end="", file=sys.stderr)
-        for system, check in case.checks.items():
+        for system, check, seconds in _checks(case, spark):
             if systems and system not in systems:
                 continue
-            found = outcome(check)
+            found = outcome(check, seconds)
             if found is not None:
                 results[case.suite][system][case.name] = found
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     return results
+
+
+def _checks(
+    case: Case, spark: Callable[[], Store] | None
+) -> Iterator[tuple[str, Callable[[], None], int]]:
+    """The system, the check and its limit of time, of each way to run a case."""
+    for system, check in case.checks.items():
+        yield system, check, SECONDS
+    if case.replay is not None:
+        yield REPLAYED, partial(case.replay, columnar), SECONDS
+        if spark is not None:
+            # A signal in a call of the JVM would leave its answer for the next call.
+            yield REPLAYED_ON_SPARK, partial(case.replay, spark), 0
 
 
 def _print_differences(results: Results, reasons: dict[str, str], *, with_peers: bool) -> int:

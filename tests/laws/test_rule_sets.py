@@ -6,6 +6,7 @@ The evaluator shares nothing with what it judges but the text of the rule set.
 from __future__ import annotations
 
 import pytest
+from driver import Driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.rule_sets import (
@@ -126,7 +127,7 @@ def test_the_inference_graph_is_that_of_the_algorithm(rules, data, before, after
             check_source(text, "rules.srl")
         return
     program = check_source(text, "rules.srl")
-    reasoner = Reasoner(program)
+    reasoner = Reasoner(program, store=Driver.new_store() if Driver.new_store else None)
     reasoner.apply([update(triple) for triple in sorted(before, key=str)])
     reasoner.apply(
         [

@@ -1,4 +1,7 @@
-"""Triple terms go through a state, its past and its replica as every other term does."""
+"""Triple terms go through a state, its past and its replica as every other term does.
+
+So they do through the stores of each backend.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from tempfile import TemporaryDirectory
 from driver import Driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle import evaluate, total
 from stored_epochs import StoredReasoner
 from thorough import THOROUGH
 
@@ -83,6 +87,22 @@ def test_a_state_a_replica_and_the_past_have_what_memory_has(epochs):
             resumed.run([each for statements in epochs for each in updates(statements, -1)])
             assert resumed.present[-1] == set()
         assert list(restored_trace(tables, len(epochs) + 1)) == []
+
+
+@settings(max_examples=200 if THOROUGH else 20)
+@given(EPOCHS)
+def test_their_facts_are_those_of_the_oracle(epochs):
+    """After each epoch, with multiplicities by iteration; all is retracted in the end."""
+    checked, accepted = check_text(RULES), []
+    driver = Driver(checked)
+    for statements in epochs:
+        accepted.append(updates(statements, 1))
+        driver.apply(accepted[-1])
+
+        assert driver.trace() == evaluate(checked, total(accepted))
+    driver.apply([each for statements in epochs for each in updates(statements, -1)])
+
+    assert driver.trace(driver.predicates) == {}
 
 
 def restored_trace(tables, before):

@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 
 from streamreasoner import Reasoner
 from streamreasoner.errors import DataError
+from streamreasoner.program import check_text
 
 TERMS = st.sampled_from(["<a>", "<b>", '"x"', "_:1", "_:2", "_:3", "_:4"])
 ROWS = st.lists(st.tuples(TERMS, TERMS), max_size=7)
@@ -190,8 +191,9 @@ def test_reports_have_each_outcome_once(tmp_path):
 def test_a_replay_finds_what_is_left_behind(monkeypatch):
     """It passes where each state is that of its data, and names the step where it is not."""
     rules = "[?x, <urn:q>, ?z] :- [?x, <urn:p>, ?y], [?y, <urn:p>, ?z] ."
+    program = check_text(rules)
     rows = [(f"<urn:{each}>", "<urn:p>", f"<urn:{each + 1}>") for each in range(4)]
-    replay(lambda: Reasoner.from_rules(rules), rows, "seed")
+    replay(lambda store: Reasoner(program, store=store), rows, "seed")
 
     def forgetful(of, rows, sign):
         if sign > 0:
@@ -199,7 +201,7 @@ def test_a_replay_finds_what_is_left_behind(monkeypatch):
 
     monkeypatch.setattr("conformance.replay.change", forgetful)
     with pytest.raises(WrongError, match=r"after step 1 of -: triple .* found"):
-        replay(lambda: Reasoner.from_rules(rules), rows, "seed")
+        replay(lambda store: Reasoner(program, store=store), rows, "seed")
 
 
 def test_the_page_has_each_difference_with_its_reason():

@@ -56,4 +56,4 @@ def test_states_are_those_from_scratch(section):
     rows = rdflib_rows(triples(FIRST.text))
     for each in section[:-1]:
         program = check_source(each.text, NOTATIONS[each.language])
-        replay(lambda program=program: Reasoner(program), rows, each.text)
+        replay(lambda store, program=program: Reasoner(program, store=store), rows, each.text)
