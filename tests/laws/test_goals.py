@@ -21,6 +21,7 @@ from streamreasoner.errors import DataError, ProgramError
 from streamreasoner.explain import read_goal
 from streamreasoner.facts import FactPattern, decode_rows, matching
 from streamreasoner.lang.ast import NOWHERE, Constant, TripleTerm, Variable, Wildcard
+from streamreasoner.program import check_text
 from streamreasoner.rdf.term_kind import is_triple_term
 from streamreasoner.rdf.triple_terms import components
 
@@ -165,6 +166,21 @@ def test_all_that_was_evaluated_for_a_goal_answers_the_next_ones():
     reasoner.apply([Update("edge", (URIRef(f"{EX}n0"), URIRef(f"{EX}n1")), -1)])
     assert asked_again(reasoner, "path(?x, ?y)", PATHS) == (119_997, 1)
     assert asked_again(reasoner, "path(ex:n0, ?y)", PATHS) == (0, 0)
+
+
+def test_facts_that_were_sorted_for_goals_follow_changes():
+    """Of all consequences, sorted once goals come without changes, and anew after a change."""
+    asked = Asked(check_text(PATHS), Pays(rules=0))
+    edges = [("edge", (f"<{EX}{at}>", f"<{EX}{at + 1}>"), 1) for at in range(5)]
+    goals = [
+        read_goal(text, asked.program, {"ex": EX})
+        for text in ("path(ex:2, ?y)", "path(?x, ex:4)", "path(?x, ?x)", "path(ex:0, ex:5)")
+    ]
+    for updates in (edges[:4], edges[4:], [(*edges[2][:2], -1)]):
+        asked.apply(updates)
+        for goal in (*goals, *goals):
+            asked.check(goal)
+            assert "planning" in asked.goals.work.reason
 
 
 def test_a_large_change_between_goals_is_followed():

@@ -6,15 +6,15 @@ looked up in the state, so that the copy may be older than the state.
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from streamreasoner.facts import distinct, ids_of
+from streamreasoner.query.goals.sorted_rows import SortedRows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
 
 _FEW = 10_000
-_ENOUGH = 1_000
 _PART = 10  # of the facts: they are copied again once more than a tenth has been touched
-_ID = 32  # bits of a row's number, below an id
-_ROW = (1 << _ID) - 1
 
 
 class AssertedFacts:
@@ -46,16 +43,15 @@ class AssertedFacts:
     def __init__(self, session: Session) -> None:
         engine = session.evaluated
         self.session, self._engine, self.program = session, engine, session.program
-        self._copies: dict[str, Rows] = {}
+        self._copies: dict[str, SortedRows] = {}
         self._below: dict[str, Rows] = {}
-        self._sorted: dict[tuple[str, int], NDArray[np.int64]] = {}
         self._touched: dict[str, list[Rows]] = {}
         # How much of what was touched `_below` knows of.
         self._looked_up: dict[str, int] = {}
         for predicate in session.program.arities:
             asserted, self._below[predicate] = self._read(predicate)
-            self._copies[predicate] = np.asfortranarray(asserted)
-        self.size = sum(map(len, self._copies.values()))
+            self._copies[predicate] = SortedRows(asserted)
+        self.size = sum(len(each.rows) for each in self._copies.values())
         self._left = max(_FEW, self.size // _PART)
         engine.watch = self._note
 
@@ -102,44 +98,17 @@ class AssertedFacts:
             keys: The ids, int32 of shape (n, len(positions)).
         """
         copy, noted = self._copies[predicate], self._touched.get(predicate, ())
-        if len(positions) == copy.shape[1]:
+        if len(positions) == copy.rows.shape[1]:
             found = keys
         else:
             wanted = {at: np.unique(keys[:, column]) for column, at in enumerate(positions)}
-            found = copy[self._fewest(predicate, wanted)] if wanted else copy
+            found = copy.having(wanted) if wanted else copy.rows
             found = np.concatenate([found, *noted]) if noted else found
             for at, ids in wanted.items():
                 column = found[:, at]
                 found = found[column == ids[0] if len(ids) == 1 else np.isin(column, ids)]
-        found = found if found is copy else distinct(found)[0]
+        found = found if found is copy.rows else distinct(found)[0]
         return found[self.times(predicate, found) > 0]
-
-    def _fewest(self, predicate: str, wanted: Mapping[int, NDArray[np.int32]]) -> NDArray[np.int64]:
-        """The rows of a copy with wanted ids at the position where they are fewest."""
-        groups = []
-        # To sort by one more position takes longer than to read a few facts more.
-        for at, ids in sorted(
-            wanted.items(), key=lambda each: (predicate, each[0]) not in self._sorted
-        ):
-            order, keys = self._order(predicate, at), ids.astype(np.int64) << _ID
-            starts = np.searchsorted(order, keys)
-            lengths = np.searchsorted(order, keys + (1 << _ID)) - starts
-            groups.append((int(lengths.sum()), at, starts, lengths))
-            if groups[-1][0] <= _ENOUGH:
-                break
-        total, at, starts, lengths = min(groups, key=itemgetter(0))
-        # The places of all groups, one after the other.
-        first = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
-        return self._order(predicate, at)[first + np.arange(total)] & _ROW
-
-    def _order(self, predicate: str, position: int) -> NDArray[np.int64]:
-        """The ids at a position with the numbers of their rows, sorted."""
-        key = predicate, position
-        if key not in self._sorted:
-            ids = self._copies[predicate][:, position]
-            self._sorted[key] = (ids.astype(np.int64) << _ID) | np.arange(len(ids))
-            self._sorted[key].sort()
-        return self._sorted[key]
 
     def _read(self, predicate: str) -> tuple[Rows, Rows]:
         """The facts that are asserted, and those that are retracted more often than asserted."""
@@ -160,4 +129,4 @@ class AssertedFacts:
             self._touched.setdefault(updates.predicate, []).append(updates.args.copy())
         else:
             self._engine.watch = None  # the next goal copies anew
-            self._copies, self._below, self._sorted, self._touched = {}, {}, {}, {}
+            self._copies, self._below, self._touched = {}, {}, {}
