@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -53,6 +54,17 @@ def test_jars_stay_where_they_are_and_settings_out_of_sight(spark):
 def everything(driver):
     """Trace and closure."""
     return driver.trace(), driver.closure()
+
+
+def test_assertions_of_a_fact_without_arguments_are_counted(store):
+    """It has no columns by which to look it up."""
+    driver = Driver(check_text("@input p/0 .\nq() :- p() ."), store=store())
+    fact = np.empty((1, 0), np.int32)
+    assert driver.session.engine.asserted("p", fact).tolist() == [0]
+    driver.apply([("p", (), 2)])
+
+    assert driver.session.engine.asserted("p", fact).tolist() == [2]
+    assert driver.session.engine.asserted("q", fact).tolist() == [0]
 
 
 MANY = """

@@ -88,9 +88,12 @@ class StateReader:
         )
         at_zero = self.runner.query(
             sql.filtered(f"{ITERATION} = 0", f"{MULTIPLICITY} != 0"),
-            rows=self._rows(predicate, keys),
+            rows=self._rows(predicate, keys if names else None),
         )
         found = self.runner.fetch(at_zero).select([*names, MULTIPLICITY])
+        if not names:  # a table without columns has no rows
+            multiplicities[:] = sum(found[MULTIPLICITY].to_pylist())
+            return multiplicities
         row = pa.array(np.arange(len(args)))
         joined = keys.append_column("row", row).join(found, list(names), join_type="inner")
         multiplicities[joined["row"].to_numpy()] = joined[MULTIPLICITY].to_numpy()
