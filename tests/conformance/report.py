@@ -24,8 +24,9 @@ publishes them. A cell has the cases that pass, and those that the system has an
   its answers are compared as a set.
 - *replayed*: triples are asserted one at a time in random order, then retracted in another one;
   after each step, facts and multiplicities are those of evaluation from scratch.
-- *replayed on Spark*: the same with the state in Spark, most of it in Delta tables. From scratch
-  is always in memory, so it is also the state of the other backend.
+- *replayed on Spark*: the same with the state in the Spark backend, which writes it to Delta tables
+  every few steps, and compared with evaluation from scratch in memory: so the two backends agree
+  as well. These states fit the driver; tests at length have steps whose rows do not.
 - The suites have no rules of shapes. Cases of the project's own are replayed in its tests, on both
   backends.
 - *messages*: each document is the value of a message of an input topic.

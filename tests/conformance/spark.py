@@ -1,4 +1,4 @@
-"""Stores of replays on Spark. Invariant: what a step reads is in the table, but for few rows."""
+"""Stores of replays on Spark. Invariant: a state is written every few steps, small as it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.session import Store
 
 _RECENT = 40
-"""Rows of a state in the driver, at most."""
+"""Rows that are not in the table yet, at most."""
 
 
 @contextmanager

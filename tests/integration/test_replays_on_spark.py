@@ -1,7 +1,7 @@
 """Rule sets, rules of shapes and triple terms on the Spark backend, one triple at a time.
 
 After each step, facts and multiplicities are those that evaluation from scratch has in memory. With
-HYPOTHESIS_PROFILE=thorough, each case of rules of shapes is replayed.
+HYPOTHESIS_PROFILE=thorough, each case of rules of shapes is replayed, and steps read the table.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from spark_backend import MARKS
 from thorough import THOROUGH
 
 from streamreasoner import Reasoner
+from streamreasoner.backends.spark.queries import spark_rows
 from streamreasoner.backends.spark.tables import committed
 from streamreasoner.program import check_text
 from streamreasoner.program.checked import check_source
@@ -51,8 +52,10 @@ heard(?x, count(?o)) :- [?x, ex:says, <<( _ ex:says <<( _ _ ?o )>> )>>] .
 
 @pytest.fixture
 def stores(spark_store, monkeypatch):
-    """Makes stores in Spark of which a step reads rows in the table, and few in the driver."""
-    monkeypatch.setattr(committed, "RECENT", 40)
+    """Makes stores in Spark that write often; if there is time, steps have queries of Spark."""
+    recent, few = (4, 3) if THOROUGH else (40, spark_rows.MAX_DRIVER_ROWS)
+    monkeypatch.setattr(committed, "RECENT", recent)
+    monkeypatch.setattr(spark_rows, "MAX_DRIVER_ROWS", few)
     return spark_store
 
 
