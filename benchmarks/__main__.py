@@ -35,6 +35,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "negation": ("--classes", "500", "--things", "500"),
     "recompute": ("--quick",),
     "join_order": ("--quick",),
+    "parts": ("closure", "--scale", "1", "--parts", "1", "3", "--rounds", "1"),
     "growth": ("--scales", "1", "--largest", "10000"),
     "graphs": ("--edges", "5000", "--updates", "50"),
     "program_graphs": ("--scale", "0.01", "--procedures", "500", "--variables", "100"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
+from streamreasoner.backends.parts.backend import PartsBackend
 from streamreasoner.engine.session import Store
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
@@ -30,6 +31,17 @@ def columnar(
     """
     terms = Dictionary() if dictionary is None else dictionary
     return Store(terms, lambda plan: kind(plan, terms, Values(terms)))
+
+
+def divided(parts: int, dictionary: Dictionary | None = None) -> Store:
+    """A store in the memory of this process whose facts are divided among parts.
+
+    Args:
+        parts: The number of parts.
+        dictionary: Terms and their ids; by default none yet.
+    """
+    terms = Dictionary() if dictionary is None else dictionary
+    return Store(terms, lambda plan: PartsBackend(plan, terms, Values(terms), parts))
 
 
 def restored(tables: Tables, before: int, terms: Callable[[int], pa.Array] | None = None) -> Store:

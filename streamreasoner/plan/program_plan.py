@@ -257,6 +257,25 @@ _VISIBLE = re.compile(r"[^#@\[]*")
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """Facts that a part of a divided state has without owning them.
+
+    Attributes:
+        pattern: The facts, selected by the pattern's constants.
+        position: The argument whose hash tells the part that has a fact; None: all parts have it.
+    """
+
+    pattern: Pattern
+    position: int | None
+
+    @property
+    def predicate(self) -> str:
+        """Hidden predicate of the copies: one for all patterns of a predicate and position."""
+        place = "*" if self.position is None else self.position
+        return f"part@{place}@{self.pattern.predicate}"
+
+
+@dataclass(frozen=True, slots=True)
 class StratumPlan:
     """The plans of mutually dependent rules, and the patterns of the facts they derive.
 
@@ -264,11 +283,13 @@ class StratumPlan:
         rules: The rules.
         reductions: The aggregates of lower strata that derive facts of this one.
         guarded: How the schema decides the negation inside the stratum, if there is any.
+        copies: Patterns of the copies of its facts, in a divided state.
     """
 
     rules: tuple[RulePlan, ...]
     reductions: tuple[Reduction, ...] = ()
     guarded: Guarded | None = field(default=None, compare=False)
+    copies: tuple[Pattern, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def plans(self) -> tuple[DeltaPlan, ...]:
@@ -282,6 +303,7 @@ class StratumPlan:
             *(rule.tree.head for rule in self.rules),
             *(reduction.head for reduction in self.reductions),
             *self.barriers,
+            *self.copies,
         )
 
     @property
@@ -319,6 +341,7 @@ class ProgramPlan:
         sources: The sources of input that the state keeps apart.
         given: Facts whose asserted part is read by itself, selected by the patterns' constants.
         stated: Facts of hidden predicates that the program begins with.
+        copies: The copies of facts in a divided state.
         rules: The rules in normal form, for messages.
         prefixes: Prefixes to print their IRIs with.
     """
@@ -331,6 +354,7 @@ class ProgramPlan:
     sources: InputSources = NO_SOURCES
     given: tuple[Pattern, ...] = ()
     stated: tuple[Stated, ...] = ()
+    copies: tuple[Copy, ...] = field(default=(), compare=False, repr=False)
     rules: tuple[Rule, ...] = field(default=(), compare=False)
     prefixes: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -377,6 +401,7 @@ class ProgramPlan:
         patterns = [lattice.pattern for lattice in self.lattices]
         patterns += (expiry.pattern for expiry in self.expiries)
         patterns += self.given
+        patterns += (copy.pattern for copy in self.copies)
         for stratum in self.strata:
             patterns += stratum.heads
             for rule in stratum.rules:

@@ -51,9 +51,9 @@ _CONTINUED = (
 _SEGMENTS = 1 << (31 - layout.SEGMENT_BITS)
 
 
-def arena_units() -> int:
-    """Number of units in the arena of a new state."""
-    return reservable(UNIT_BYTES, at_most=ADDRESSABLE_UNITS)
+def arena_units(share: int = 1) -> int:
+    """Number of units in the arena of a new state, one of a number of states."""
+    return reservable(share * UNIT_BYTES, at_most=ADDRESSABLE_UNITS)
 
 
 def log_rows() -> int:
@@ -70,19 +70,24 @@ def is_limited_by_addresses(arena: Fill) -> bool:
 class Arena:
     """Reserved columns, the tables of a program, and the table of all their addresses.
 
+    Args:
+        tables: The compiled program.
+        builtins: What evaluates built-ins that kernels do not compute.
+        share: How many such states the memory is for.
+
     Attributes:
         table: int64 of shape (ADDRESSES,), what kernels are called with.
         scalars: int64 of shape (SCALAR_COUNT,).
         tables: The compiled program.
     """
 
-    def __init__(self, tables: ProgramTables, builtins: Builtins) -> None:
-        units = arena_units()
-        facts = reservable(_LEAST_FACT, at_most=_ID_LIMIT)
-        entries = reservable(_LEAST_ENTRY, at_most=_ID_LIMIT)
-        members = reservable(UNIT_BYTES * _SORTED_SHARE, at_most=_ID_LIMIT)
-        log = log_rows()
-        targets = reservable(4 * _TARGET_SHARE, at_most=_ID_LIMIT)
+    def __init__(self, tables: ProgramTables, builtins: Builtins, share: int = 1) -> None:
+        units = arena_units(share)
+        facts = reservable(share * _LEAST_FACT, at_most=_ID_LIMIT)
+        entries = reservable(share * _LEAST_ENTRY, at_most=_ID_LIMIT)
+        members = reservable(share * UNIT_BYTES * _SORTED_SHARE, at_most=_ID_LIMIT)
+        log = log_rows() // share
+        targets = reservable(share * 4 * _TARGET_SHARE, at_most=_ID_LIMIT)
         self._reserved = {
             layout.ARENA: ReservedColumn(np.int64, units, huge_pages=True),
             layout.FACT_TABLE: ReservedColumn(np.int64, 4 * facts, huge_pages=True),

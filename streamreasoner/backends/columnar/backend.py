@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.backends.columnar.compiler.tables import ProgramTables
     from streamreasoner.plan.program_change import FullEvaluation, ProgramChange
     from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
     from streamreasoner.rdf.dictionary import Dictionary
@@ -62,6 +63,8 @@ class ColumnarBackend:
         plan: The program.
         dictionary: Assigns ids to the program's constants.
         values: Values of terms, for comparisons; read while deriving.
+        compiled: The program that another one has compiled; None: it is compiled here.
+        share: How many states the memory of this process is for.
 
     Attributes:
         large: Number of deltas or updates from which a second thread takes part.
@@ -69,20 +72,37 @@ class ColumnarBackend:
 
     large = LARGE
 
-    def __init__(self, plan: ProgramPlan, dictionary: Dictionary, values: Values) -> None:
+    def __init__(
+        self,
+        plan: ProgramPlan,
+        dictionary: Dictionary,
+        values: Values,
+        *,
+        compiled: tuple[Numbering, ProgramTables] | None = None,
+        share: int = 1,
+    ) -> None:
         self._dictionary = dictionary
         self._values = values
-        self._numbering = Numbering()
         self._change: ProgramChange | None = None
         self._former: Arena | None = None
         self._compared = False
         self._logged = False
         self._builtins = Builtins(dictionary, values, weakly(self._result))
-        tables = compile_program(plan, self._numbering, dictionary.intern)
-        self._state = Arena(tables, self._builtins)
+        if compiled is None:
+            numbering = Numbering()
+            tables = compile_program(plan, numbering, dictionary.intern)
+        else:
+            numbering, tables = compiled[0], compiled[1].for_empty_state()
+        self._numbering = numbering
+        self._state = Arena(tables, self._builtins, share)
         self._table = self._state.table
         self._threads: Threads | None = None
         self._use(plan)
+
+    @property
+    def compiled(self) -> tuple[Numbering, ProgramTables]:
+        """The program for others, which do not change it."""
+        return self._numbering, self._state.tables
 
     def add(self, updates: Updates) -> None:
         """Add multiplicities to facts, mostly asserted ones, in the stratum each belongs to."""
@@ -315,12 +335,20 @@ class ColumnarBackend:
     def restore(self, rows: Iterable[TraceRows]) -> None:
         """Load the trace of an earlier run into an empty state."""
         for batch in rows:
-            relation, arity = relation_of(self._numbering, batch.predicate, batch.args)
-            args, iterations, counts = place_together(
-                self._walked.get(batch.predicate), batch.args, batch.iteration, batch.multiplicity
-            )
-            cells = cells_of(args)
-            self._check(pending.add_trace(self._table, relation, arity, cells, iterations, counts))
+            self.restore_rows(batch)
+        self.finish_restore()
+
+    def restore_rows(self, batch: TraceRows) -> None:
+        """Load a batch of a trace."""
+        relation, arity = relation_of(self._numbering, batch.predicate, batch.args)
+        args, iterations, counts = place_together(
+            self._walked.get(batch.predicate), batch.args, batch.iteration, batch.multiplicity
+        )
+        cells = cells_of(args)
+        self._check(pending.add_trace(self._table, relation, arity, cells, iterations, counts))
+
+    def finish_restore(self) -> None:
+        """Settle what was loaded."""
         self._extend_values()
         self._check(journal.finish_restore(self._table, self._values.table))
         self._state.recount()

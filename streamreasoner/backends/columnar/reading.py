@@ -15,7 +15,7 @@ from streamreasoner.engine.updates import TraceRows, check_arity
 from streamreasoner.plan.algebra import Arrangement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -64,7 +64,7 @@ def facts_of(
 ) -> dict[str, NDArray[np.int32]]:
     """The present facts of predicates, from one pass over the table of facts."""
     names = [*predicates]
-    records, relations = _records(state, [numbering.relations[name] for name in names])
+    records, relations = records_of(state, [numbering.relations[name] for name in names])
     order = np.argsort(relations, kind="stable")
     records, relations = records[order], relations[order]
     found = {}
@@ -79,7 +79,9 @@ def facts_of(
     return found
 
 
-def _records(state: Arena, relations: list[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def records_of(
+    state: Arena, relations: Sequence[int]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The facts of relations, present or not, and the relation of each."""
     classes = state.column(layout.CLASSES).reshape(-1, layout.CLASS_WIDTH)
     of_class = classes[:, layout.CLASS_RELATION].astype(np.int32)

@@ -20,7 +20,8 @@ from streamreasoner.backends.columnar.kernels.records import (
     select,
     slots,
 )
-from streamreasoner.backends.columnar.kernels.settling import reduce, settle
+from streamreasoner.backends.columnar.kernels.records.parts import outbox
+from streamreasoner.backends.columnar.kernels.settling import exchange, reduce, settle
 from streamreasoner.io.formats.reading.json.kernels import messages
 from streamreasoner.rdf.kernels import distinct_rows, hash_table, line_scanner, term_columns
 from streamreasoner.values.kernels import comparing, integers
@@ -76,6 +77,10 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (settle.next_touched, (_TABLE, _NUMBER)),
     (derive.derive, (_TABLE, _VALUES, _NUMBER)),
     (derive.finish, (_TABLE, _NUMBER)),
+    (exchange.fetch_heads, (_TABLE, _TABLE)),
+    (exchange.fetch_changes, (_TABLE, _TABLE, _NUMBER, _NUMBER, _NUMBER)),
+    (exchange.fetch_facts, (_TABLE, _TABLE, _INTS)),
+    (outbox.clear_outbox, (_TABLE,)),
     (changes.count_changes, (_TABLE, _LONG_ROWS, _LONG_ROWS)),
     (
         changes.read_changes,

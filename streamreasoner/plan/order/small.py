@@ -23,10 +23,11 @@ _CLASSES = frozenset(f"<{iri}>" for iri in SCHEMA_CLASSES)
 def small_predicates(rules: Iterable[ast.Rule]) -> frozenset[str]:
     """The predicates derived from atoms that few facts match, and from nothing else.
 
-    A predicate that only has facts is of the input, so nothing is known of its size.
+    A predicate that only has facts is of the input, so nothing is known of its size. Nor is it of
+    one whose rules all read itself: the facts that they begin with are of the input.
     """
     bodies = {(rule.head.predicate, rule.atoms) for rule in rules if rule.body}
-    small = {predicate for predicate, _ in bodies} - {ast.TRIPLE, ast.QUAD}
+    small = _founded(bodies)
     size = -1
     while size != len(small):
         size = len(small)
@@ -37,6 +38,22 @@ def small_predicates(rules: Iterable[ast.Rule]) -> frozenset[str]:
             if not all(is_small(_pattern(atom), known) for atom in atoms)
         }
     return frozenset(small)
+
+
+def _founded(bodies: Iterable[tuple[str, tuple[ast.Atom, ...]]]) -> set[str]:
+    """The predicates that have some facts if only atoms that few facts match have any."""
+    found: set[str] = set()
+    size = -1
+    while size != len(found):
+        size = len(found)
+        known = frozenset(found)
+        found |= {
+            predicate
+            for predicate, atoms in bodies
+            if predicate not in {ast.TRIPLE, ast.QUAD}
+            and all(is_small(_pattern(atom), known) for atom in atoms)
+        }
+    return found
 
 
 def is_small(pattern: Pattern, predicates: frozenset[str]) -> bool:

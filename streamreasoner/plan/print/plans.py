@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.normal_form import aggregates_matches
 from streamreasoner.lang.printer import print_literal, print_rule
+from streamreasoner.plan.division import divide
 from streamreasoner.plan.lower.aggregation import reductions
 from streamreasoner.plan.lower.lowering import lower, lowered, stages
 from streamreasoner.plan.lower.triple_patterns import TriplePatterns
+from streamreasoner.plan.print import placement
 from streamreasoner.plan.print.loops import loops
 from streamreasoner.plan.print.parts import Text
 from streamreasoner.plan.print.reasons import Reasons
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from streamreasoner.plan.algebra import Arrangement, Project
+    from streamreasoner.plan.division import Division
     from streamreasoner.plan.program_plan import DeltaPlan, ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
 
@@ -36,7 +40,7 @@ def explain_plan(
         checked: The program.
         stage: LOWER for the trees of every rule, DELTA for strata and delta plans, ARRANGEMENTS
             for arrangements, lattices, reductions and hidden predicates, ANEW for when epochs are
-            evaluated anew; ALL for everything.
+            evaluated anew; ALL for all of these. PARTS for how a state is divided among parts.
         anew: The lines of evaluating anew, which the engine knows.
 
     Returns:
@@ -53,13 +57,18 @@ def explain_plan(
         "reductions": printer.reductions,
         "hidden predicates": printer.hidden,
         "evaluating anew": printer.evaluating_anew,
+        "owners": printer.owners,
+        "homes": printer.homes,
+        "copies": printer.copies,
     }
+    parts = ("owners", "homes", "copies")
     shown = {
-        Stage.ALL: tuple(sections),
+        Stage.ALL: tuple(name for name in sections if name not in parts),
         Stage.LOWER: ("lowering",),
         Stage.DELTA: ("strata", "delta plans"),
         Stage.ARRANGEMENTS: ("arrangements", "lattices", "reductions", "hidden predicates"),
         Stage.ANEW: ("evaluating anew",),
+        Stage.PARTS: parts,
     }[stage]
     printed = {name: tuple(sections[name]()) for name in shown}
     return "\n".join(
@@ -177,6 +186,26 @@ class _Sections:
     def evaluating_anew(self) -> Iterator[str]:
         """When an epoch is evaluated anew."""
         yield from self._anew
+
+    def owners(self) -> Iterator[str]:
+        """Which part owns a fact."""
+        return placement.owners(self._division, self._plan.arities)
+
+    def homes(self) -> Iterator[str]:
+        """Where rules find their solutions."""
+        rules = (rule for stratum in self._plan.strata for rule in stratum.rules)
+        placed = (each for stratum in self._division.strata for each in stratum)
+        labels = (rule.label for rule in self._rules)
+        return placement.homes(list(zip(labels, rules, placed, strict=True)), self._text)
+
+    def copies(self) -> Iterator[str]:
+        """What parts have without owning it."""
+        return placement.copies(self._division, self._text)
+
+    @cached_property
+    def _division(self) -> Division:
+        """How a state is divided among parts."""
+        return divide(self._plan)
 
     def _reduced(self, stratum: tuple[int, ...]) -> Iterator[str]:
         heads = {index: self._checked.rules[index].head for index in stratum}

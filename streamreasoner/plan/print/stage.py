@@ -13,3 +13,4 @@ class Stage(StrEnum):
     DELTA = "delta"
     ARRANGEMENTS = "arrangements"
     ANEW = "anew"
+    PARTS = "parts"

@@ -9,6 +9,7 @@ import ast
 import itertools
 import sys
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from streamreasoner.backends.columnar import backend, parallel
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.compiler import intersections
 from streamreasoner.backends.columnar.kernels.joining import derive
+from streamreasoner.backends.parts.backend import PartsBackend
 from streamreasoner.backends.store import columnar
 from streamreasoner.engine import cost_model, recomputation
 from streamreasoner.engine.ports import Effort
@@ -216,7 +218,7 @@ def run_messages():
 def test_epochs_of_all_kinds_call_what_is_prepared(seen, monkeypatch, tmp_path):
     """One thread and two, evaluated anew, logged, cyclic, of many sources: no type is new."""
     monkeypatch.setattr(parallel.Threads, "allowed", lambda: True)
-    for kind in (ColumnarBackend, Shared):
+    for kind in (ColumnarBackend, Shared, partial(PartsBackend, parts=2)):
         run_epochs(kind)
     monkeypatch.setattr(backend, "LOGGED", 1)
     monkeypatch.setattr(intersections, "SHARE", 0)

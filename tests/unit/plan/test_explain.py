@@ -35,11 +35,15 @@ def section(text, name):
 
 
 def test_the_documentation_shows_what_is_printed():
-    """The plan in docs/plans.md is exactly that of its program."""
+    """The plan and the division in docs/plans.md are exactly those of their programs."""
     text = (Path(__file__).parents[3] / "docs/plans.md").read_text("utf-8")
-    program, plan = text.split("```prolog\n")[1].split("```")[0], text.split("```text\n")[1]
+    programs, plans = (
+        [block.split("```")[0] for block in text.split(f"```{kind}\n")[1:]]
+        for kind in ("prolog", "text")
+    )
+    printed = [explained(programs[0]), explained(programs[1], stage=Stage.PARTS)]
 
-    assert plan.split("```")[0] == explained(program)
+    assert plans == printed
 
 
 @given(scenarios())

@@ -122,3 +122,10 @@ def test_a_predicate_is_small_only_if_all_its_rules_are():
         @prefix owl: <http://www.w3.org/2002/07/owl#> .
         @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"""
     assert small_predicates(check_text(prefixes + rules).rules) == {"up", "kind"}
+
+
+def test_a_predicate_that_only_recursion_derives_is_of_the_input():
+    """Nothing is known of its size, so the text breaks ties."""
+    rules = [*check_text("p(?x, ?z) :- p(?x, ?y), p(?y, ?z) . q(1) :- p(1, 1) .").rules]
+
+    assert small_predicates(rules) == frozenset()

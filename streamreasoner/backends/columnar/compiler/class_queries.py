@@ -57,12 +57,24 @@ def class_queries(
             )
             for (stratum, groups), counter in rules.counters.items()
         ],
+        copied=[
+            (
+                each.pattern.predicate,
+                encode(each.pattern),
+                (
+                    numbering.relations[each.predicate],
+                    -1 if each.position is None else each.position,
+                ),
+            )
+            for each in plan.copies
+        ],
         distinguished=[
             (each.delta.delta.pattern.predicate, encode(each.delta.delta.pattern), None)
             for each in rules.withdrawn
         ],
         reductions={r.candidates: i for i, r in enumerate(plan.reductions, start=1)},
         hidden=plan.hidden,
+        copies=frozenset(each.predicate for each in plan.copies),
         strata=len(plan.strata) + 1,
         groupings=len(numbering.groupings),
     )

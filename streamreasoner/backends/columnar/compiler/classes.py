@@ -46,9 +46,11 @@ class ClassQueries:
         driven: (stratum, plan, argument + 1 by which it shares its matches, or 0) that a fact's
             delta drives.
         counted: (stratum, counter, position of its key or -1) that counts a fact.
+        copied: (relation, argument that tells the part or -1) of a copy of a fact.
         distinguished: No value, but matching facts get classes of their own.
         reductions: By predicate: the reduction over its facts, + 1.
         hidden: Predicates that lowering added.
+        copies: The predicates among them whose facts are copies.
         strata: Number of strata, including the input.
         groupings: Number of groupings.
     """
@@ -61,9 +63,11 @@ class ClassQueries:
     lattices: Sequence[tuple[str, Constants, tuple[int, Lattice]]]
     driven: Sequence[tuple[str, Constants, tuple[int, int, int]]]
     counted: Sequence[tuple[str, Constants, tuple[int, int, int]]]
+    copied: Sequence[tuple[str, Constants, tuple[int, int]]]
     distinguished: Sequence[tuple[str, Constants, None]]
     reductions: Mapping[str, int]
     hidden: frozenset[str]
+    copies: frozenset[str]
     strata: int
     groupings: int
 
@@ -84,6 +88,7 @@ class Classes:
     memberships: list[int] = field(default_factory=list)
     dispatched: list[int] = field(default_factory=list)
     counted: list[int] = field(default_factory=list)
+    copied: list[int] = field(default_factory=list)
     # (stratum, class, row of `layout.DISPATCH`) of the classes that drive or count in a stratum.
     _driving: list[tuple[int, ...]] = field(default_factory=list)
     _children: list[tuple[int, int, int]] = field(default_factory=list)
@@ -98,6 +103,7 @@ class Classes:
     _lattices: _ByPredicate[tuple[int, Lattice]] = field(init=False)
     _driven: _ByPredicate[tuple[int, int, int]] = field(init=False)
     _counted: _ByPredicate[tuple[int, int, int]] = field(init=False)
+    _copied: _ByPredicate[tuple[int, int]] = field(init=False)
 
     def __post_init__(self) -> None:
         queries = self.queries
@@ -107,10 +113,11 @@ class Classes:
         self._lattices = _by_predicate(queries.lattices)
         self._driven = _by_predicate(queries.driven)
         self._counted = _by_predicate(queries.counted)
+        self._copied = _by_predicate(queries.copied)
         distinguished = _by_predicate(queries.distinguished)
         kinds: tuple[_ByPredicate[object], ...] = (
             self._heads, self._old_heads, self._arranged, self._lattices, self._driven,
-            self._counted, distinguished,
+            self._counted, self._copied, distinguished,
         )  # fmt: skip
         for predicate in queries.relations:
             rows = chain.from_iterable(kind.get(predicate, ()) for kind in kinds)
@@ -216,6 +223,8 @@ class Classes:
         counters: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for stratum, counter, position in applying(self._counted):
             counters[stratum].append((counter, position))
+        # Patterns of a copy may overlap.
+        copies = list(dict.fromkeys(applying(self._copied)))
         self.rows.append(
             [
                 queries.relations[predicate],
@@ -228,12 +237,15 @@ class Classes:
                 *(_lattice_fields(*lattices[0]) if lattices else (0, 0, 0)),
                 queries.reductions.get(predicate, 0),
                 next(iter(applying(self._old_heads)), 0),
-                int(predicate in queries.hidden),
+                _visibility(predicate, queries),
                 max(driven, default=0),
                 len(self.counted) // layout.COUNTED_WIDTH,
                 sum(map(len, counters.values())),
+                len(self.copied) // layout.COPY_WIDTH,
+                len(copies),
             ]
         )
+        self.copied.extend(chain.from_iterable(copies))
         self.memberships.extend(members)
         for stratum in sorted({*driven, *counters}):
             plans, counted = driven.get(stratum, ()), counters.get(stratum, ())
@@ -267,6 +279,13 @@ def _by_predicate(rows: Sequence[tuple[str, Constants, _T]]) -> _ByPredicate[_T]
     for predicate, constants, value in rows:
         grouped[predicate].append((constants, value))
     return grouped
+
+
+def _visibility(predicate: str, queries: ClassQueries) -> int:
+    """The field CLASS_HIDDEN."""
+    if predicate in queries.copies:
+        return layout.COPY
+    return layout.HIDDEN if predicate in queries.hidden else 0
 
 
 def _lattice_fields(number: int, lattice: Lattice) -> tuple[int, int, int]:

@@ -137,6 +137,7 @@ def _classes(classes: Classes, numbering: Numbering) -> Columns:
         layout.DISPATCH: np.zeros(layout.DISPATCH_WIDTH * len(classes.rows), np.int32),
         layout.DISPATCHED: int32(classes.dispatched),
         layout.COUNTED: int32(classes.counted),
+        layout.COPIES: int32(classes.copied),
         layout.DRIVEN: driven,
         layout.DRIVEN_FROM: driven_from,
         layout.CLASS_SIZES: np.zeros(len(classes.rows), np.int32),

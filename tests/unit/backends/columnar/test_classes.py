@@ -59,9 +59,11 @@ def queries(draw, ids):
             for at, each in enumerate(draw(some))
         ],
         counted=[(*each, (at % STRATA, at, at - 1)) for at, each in enumerate(draw(some))],
+        copied=[(*each, (at % 2, at - 1)) for at, each in enumerate(draw(some))],
         distinguished=[(*each, None) for each in draw(some)],
         reductions={"e": 3},
-        hidden=frozenset({"f"}),
+        hidden=frozenset({"f", "none"}),
+        copies=frozenset({"none"}),
         strata=STRATA,
         groupings=5,
     )
@@ -76,7 +78,7 @@ def test_a_class_says_what_all_queries_say_of_its_facts(ids, data):
     classes, slots = Classes(asked), None
     slots = classes.trie_slots()
     for fact in data.draw(
-        st.lists(st.sampled_from("ef").flatmap(lambda p: facts(p, ids)), max_size=9)
+        st.lists(st.sampled_from(sorted(ARITIES)).flatmap(lambda p: facts(p, ids)), max_size=9)
     ):
         number = found(classes, slots, fact)
         row = classes.rows[number]
@@ -89,7 +91,10 @@ def test_a_class_says_what_all_queries_say_of_its_facts(ids, data):
         assert classes.members(row) == members
         assert (row[layout.CLASS_LATTICE] > 0) == (fact[0] == "f")
         assert row[layout.CLASS_REDUCTION] == asked.reductions.get(fact[0], 0)
-        assert row[layout.CLASS_HIDDEN] == (fact[0] in asked.hidden)
+        assert row[layout.CLASS_HIDDEN] == visibility(fact[0], asked)
+        assert copied(classes, row) == list(
+            dict.fromkeys(value for *query, value in asked.copied if matches(fact, query))
+        )
         readers = [where for *query, (where, *_) in asked.driven if matches(fact, query)]
         assert row[layout.CLASS_LAST_READER] == max(readers, default=0)
         assert dispatched(classes, number) == {
@@ -126,7 +131,7 @@ def test_facts_share_a_class_unless_a_query_tells_them_apart(ids, data):
     asked = data.draw(queries(ids))
     rows = (
         *(*asked.heads, *asked.old_heads, *asked.arranged),
-        *(*asked.driven, *asked.counted, *asked.distinguished),
+        *(*asked.driven, *asked.counted, *asked.copied, *asked.distinguished),
     )
     everything = [(predicate, constants) for predicate, constants, _ in rows]
     classes = Classes(asked)
@@ -209,6 +214,20 @@ def counted(classes, number):
         *_, start, size = row_of(classes, number, at)
         assert [each[:2] for each in rows[start : start + size]] == expected
     return of_class
+
+
+def visibility(predicate, asked):
+    """Whether facts of a predicate are hidden, and whether they are copies."""
+    if predicate in asked.copies:
+        return layout.COPY
+    return layout.HIDDEN if predicate in asked.hidden else 0
+
+
+def copied(classes, row):
+    """The copies of the facts of a class, as (relation, position)."""
+    rows = np.reshape(classes.copied, (-1, layout.COPY_WIDTH)).tolist()
+    first = row[layout.CLASS_COPIES]
+    return [tuple(each) for each in rows[first : first + row[layout.CLASS_COPY_COUNT]]]
 
 
 def row_of(classes, number, stratum):

@@ -24,7 +24,7 @@ BLOCK_WIDTH = 5
 def count_changes(table: layout.Int64s, places: layout.Int64s, blocks: layout.Int64s) -> int:
     """Find the blocks, by collection and relation; returns their number.
 
-    Hidden relations have a trace only.
+    Hidden relations have a trace only, and copies not even that.
 
     Args:
         table: The addresses.
@@ -41,15 +41,14 @@ def count_changes(table: layout.Int64s, places: layout.Int64s, blocks: layout.In
             derived, closure = _difference(lists.state_before(table, i), state_of(table, fact))
             places[DERIVED, relation] += derived != 0
             places[CLOSURE, relation] += closure != 0
-        if facts.has(table, fact, layout.FRESH):
+        if facts.has(table, fact, layout.FRESH) and not _is_copy(table, kind):
             places[TRACE, relation] += trace_rows(table, fact)
     for i in range(views.scalars(table)[layout.JOURNALED_ENTRIES]):
         lists.prefetch_journaled_entry(table, i)
+        kind = facts.class_of(table, lists.journaled_entry_fact(table, i))
         if facts.multiplicity(table, lists.journaled_entry(table, i)) != lists.multiplicity_before(
             table, i
-        ):
-            fact = lists.journaled_entry_fact(table, i)
-            kind = facts.class_of(table, fact)
+        ) and not _is_copy(table, kind):
             places[TRACE, facts.class_field(table, kind, layout.CLASS_RELATION)] += 1
     return _place(table, places, blocks)
 
@@ -118,7 +117,7 @@ def read_changes(
             if closure != 0:
                 block = places[CLOSURE, relation]
                 closure_signs[_add(blocks, block, words, fact, arity, closure_cells)] = closure
-        if facts.has(table, fact, layout.FRESH):
+        if facts.has(table, fact, layout.FRESH) and not _is_copy(table, kind):
             entry = facts.first_entry(fact)
             while entry != 0:
                 multiplicity = facts.multiplicity(table, entry)
@@ -131,9 +130,9 @@ def read_changes(
         lists.prefetch_journaled_entry(table, i)
         entry = lists.journaled_entry(table, i)
         difference = facts.multiplicity(table, entry) - lists.multiplicity_before(table, i)
-        if difference != 0:
-            fact = lists.journaled_entry_fact(table, i)
-            kind = facts.class_of(table, fact)
+        fact = lists.journaled_entry_fact(table, i)
+        kind = facts.class_of(table, fact)
+        if difference != 0 and not _is_copy(table, kind):
             block = places[TRACE, facts.class_field(table, kind, layout.CLASS_RELATION)]
             arity = facts.class_field(table, kind, layout.CLASS_ARITY)
             at = _add(blocks, block, words, fact, arity, trace_cells)
@@ -159,6 +158,12 @@ def _add(
     for j in range(arity):
         cells[at + j] = words[base + j]
     return row
+
+
+@inlined
+def _is_copy(table: layout.Int64s, kind: int) -> bool:
+    """Whether the facts of a class are copies."""
+    return bool(facts.class_field(table, kind, layout.CLASS_HIDDEN) == layout.COPY)
 
 
 @kernel

@@ -94,7 +94,13 @@ TARGETS = 61  # int32: keys of heads, by plan and group, see `targets`
 TARGET_PLACES = 62  # int32 by plan and id + 1: where in TARGETS those of the group end
 MILESTONES = 63  # int32 rows of MILESTONE_WIDTH: facts far apart in a large group, see `walk`
 DRIVEN_FROM = 64  # int32 by stratum: its first row of DRIVEN; one more ends the last
-ADDRESSES = 65
+COPIES = 65  # int32 rows of COPY_WIDTH: the copies of the facts of a class, see `exchange`
+OWNERS = 66  # int32 by relation: the argument whose hash tells the part that owns a fact, or -1
+OUTBOX_ROWS = 67  # int64 rows of OUTBOX_WIDTH: heads that other parts own, see `outbox`
+OUTBOX_CELLS = 68  # int32: their arguments
+OUTBOX_SLOTS = 69  # int64: tag << 32 | number + 1 of a row
+OUTBOX_FIRST = 70  # int64 by part: number + 1 of the first row that it owns, or 0
+ADDRESSES = 71
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -167,7 +173,12 @@ WALKERS, WALKER = 66, 67  # walkers that are not done, and the one whose turn it
 WALKED_ALONE = 68  # how many facts had been found when there was one left
 MILESTONED = 69  # walks that milestones have divided, since the start
 SHOWN = 70  # the stratum whose rows DISPATCH has
-SCALAR_COUNT = 71
+PARTS, PART = 71, 72  # how many parts the state is one of, 0 if it is whole; and which of them
+OUTBOX_COUNT, OUTBOX_LIMIT, OUTBOX_MASK = range(73, 76)  # rows, their most; mask of the slots
+OUTBOX_TOP, OUTBOX_CELL_LIMIT = 76, 77  # arguments of the rows, and their most
+COPIED_FACTS, COPIED_ROWS, COPIED_ASSERTED = range(78, 81)  # copies, as statistics count facts
+FETCHED_HEADS, FETCHED_CHANGES = 81, 82  # rows taken from other parts, since the start
+SCALAR_COUNT = 83
 
 # Records -----------------------------------------------------------------------------------------
 UNIT_BYTES, WORD_BYTES = 8, 4
@@ -344,10 +355,15 @@ CLASS_LATTICE = 7  # number of its lattice among the arrangements + 1, or 0
 CLASS_LATTICE_CELL, CLASS_LATTICE_SIGN = range(8, 10)  # cell to compare; 1 for least, -1 greatest
 CLASS_REDUCTION = 10  # the reduction over its facts + 1, or 0
 CLASS_OLD_STRATUM = 11  # its stratum in the previous program
-CLASS_HIDDEN = 12  # 1 if lowering added its predicate
+CLASS_HIDDEN = 12  # HIDDEN if lowering added its predicate, COPY if its facts are copies, or 0
 CLASS_LAST_READER = 13  # the last stratum with plans that its facts drive
 CLASS_COUNTED, CLASS_COUNTED_COUNT = range(14, 16)  # its part of COUNTED
-CLASS_WIDTH = 16
+CLASS_COPIES, CLASS_COPY_COUNT = range(16, 18)  # its part of COPIES
+CLASS_WIDTH = 18
+HIDDEN, COPY = 1, 2
+
+COPY_RELATION, COPY_POSITION = range(2)  # the argument that tells the part, or -1: all have one
+COPY_WIDTH = 2
 
 # By grouping: offset of its key in OPERANDS, length of the key, and its reduction + 1, or 0
 ARRANGEMENT_KEY, ARRANGEMENT_KEY_COUNT, ARRANGEMENT_REDUCTION = range(3)
@@ -434,6 +450,12 @@ WORK_RULES = 8  # the first rule
 WORK_UNLIMITED = -1
 WORK_FIRINGS, WORK_NANOSECONDS = range(2)
 WORK_WIDTH = 2
+
+# Rows of the outbox; the next one of the same part has the number + 1, or it is 0
+OUTBOX_RELATION, OUTBOX_TAG, OUTBOX_ITERATION, OUTBOX_MULTIPLICITY = range(4)
+OUTBOX_CELL, OUTBOX_NEXT = 4, 5
+OUTBOX_WIDTH = 6
+OUTBOX_FIRST_MASK = 255  # of the slots of an empty outbox
 
 # Status of a kernel ------------------------------------------------------------------------------
 OK = 0

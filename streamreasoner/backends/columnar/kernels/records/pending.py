@@ -29,6 +29,8 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import (
     tag_of,
 )
 from streamreasoner.backends.columnar.kernels.records.fields import facts, log_rows, views
+from streamreasoner.backends.columnar.kernels.records.parts.outbox import post
+from streamreasoner.backends.columnar.kernels.records.parts.owners import is_for_another
 from streamreasoner.backends.columnar.kernels.records.slots import reserve
 from streamreasoner.backends.columnar.kernels.records.walk import walk_ahead
 from streamreasoner.native.addresses import (
@@ -134,7 +136,7 @@ def push(
     multiplicity: int,
     kind: int,
 ) -> int:
-    """Buffer an addition, or log it; applies the batch if it is full, and returns a status.
+    """Buffer an addition, log it or send it; applies the batch if it is full; returns a status.
 
     Args:
         table: The addresses.
@@ -145,6 +147,8 @@ def push(
         multiplicity: Multiplicity to add.
         kind: The fact's class, or UNKNOWN.
     """
+    if is_for_another(table, relation, cells, at):
+        return post(table, relation, cells, at, iteration, multiplicity)
     if is_logged(table, relation, iteration, multiplicity):
         return append(table, relation, cells, at, 0, iteration, multiplicity)
     rows = views.pending_rows(table)

@@ -1,0 +1,167 @@
+"""What a part takes from the others. Invariant: it writes only what is its own.
+
+A part reads the outboxes of the others when none of them derives, and the deltas and the records of
+their facts when none of them settles. So parts can take at the same time, without a lock.
+
+A *copy* is a fact of a hidden relation, in every part or in the one that an argument tells. Its
+multiplicities are the transitions of the fact that it is a copy of, so its transitions are these
+too: they change together, and a copy is never settled.
+"""
+
+from __future__ import annotations
+
+from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records.entry import (
+    add_delta,
+    add_multiplicity,
+    find_entry,
+    journal_with,
+    new_record,
+    trace_rows,
+)
+from streamreasoner.backends.columnar.kernels.records.fact_record import (
+    classify,
+    find_tagged,
+    tag_of,
+)
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
+from streamreasoner.backends.columnar.kernels.records.parts.owners import part_of
+from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, flush, push
+from streamreasoner.native.compile import inlined, kernel
+
+
+@kernel
+def fetch_heads(table: layout.Int64s, source: layout.Int64s) -> int:
+    """Add the heads that another part has derived and this one owns; returns a status.
+
+    Args:
+        table: The addresses of this part.
+        source: Those of the other part, which derives nothing meanwhile.
+    """
+    rows, cells = views.outbox_rows(source), views.outbox_cells(source)
+    number = views.outbox_first(source)[views.scalars(table)[layout.PART]]
+    while number != 0:
+        row = layout.OUTBOX_WIDTH * (number - 1)
+        status = push(
+            table,
+            rows[row + layout.OUTBOX_RELATION],
+            cells,
+            rows[row + layout.OUTBOX_CELL],
+            rows[row + layout.OUTBOX_ITERATION],
+            rows[row + layout.OUTBOX_MULTIPLICITY],
+            UNKNOWN,
+        )
+        if status != layout.OK:
+            return status
+        views.scalars(table)[layout.FETCHED_HEADS] += 1
+        number = rows[row + layout.OUTBOX_NEXT]
+    return flush(table)
+
+
+@kernel
+def fetch_changes(
+    table: layout.Int64s, source: layout.Int64s, first: int, last: int, iteration: int
+) -> int:
+    """Change the copies of facts that a part has settled; returns a status.
+
+    Args:
+        table: The addresses of this part.
+        source: Those of the part, maybe this one, which settles nothing meanwhile.
+        first: Number of the first delta of this settling.
+        last: That of the last one + 1.
+        iteration: The iteration that was settled.
+    """
+    words = views.words(source)
+    scalars = views.scalars(table)
+    others = scalars[layout.PART] != views.scalars(source)[layout.PART]
+    for i in range(first, last):
+        kind = lists.delta_class(source, i)
+        row = facts.class_field(table, kind, layout.CLASS_COPIES)
+        change = (lists.delta_bits(source, i) >> layout.DELTA_SHIFT) - layout.DELTA_ZERO
+        at = facts.arguments_at(lists.delta_fact(source, i))
+        for j in range(row, row + facts.class_field(table, kind, layout.CLASS_COPY_COUNT)):
+            if _is_wanted(table, j, words, at):
+                copy = _change(table, j, words, at, iteration, change)
+                if copy == 0:
+                    return layout.FULL
+                add_delta(table, copy, change)
+                scalars[layout.FETCHED_CHANGES] += others
+    return layout.OK
+
+
+@kernel
+def fetch_facts(table: layout.Int64s, source: layout.Int64s, records: layout.Int32s) -> int:
+    """Make copies of settled facts, from all of their transitions; returns a status.
+
+    Args:
+        table: The addresses of this part.
+        source: Those of the part, maybe this one, that has the facts.
+        records: The facts.
+    """
+    words = views.words(source)
+    for i in range(len(records)):
+        kind = facts.class_of(source, records[i])
+        row = facts.class_field(table, kind, layout.CLASS_COPIES)
+        at = facts.arguments_at(records[i])
+        for j in range(row, row + facts.class_field(table, kind, layout.CLASS_COPY_COUNT)):
+            if not _is_wanted(table, j, words, at):
+                continue
+            entry = facts.first_entry(records[i])
+            while entry != 0:
+                when, change = facts.iteration(source, entry), facts.transition(source, entry)
+                if change != 0 and _change(table, j, words, at, when, change) == 0:
+                    return layout.FULL
+                entry = facts.next_entry(source, entry)
+    return layout.OK
+
+
+@inlined
+def _is_wanted(table: layout.Int64s, copy: int, words: layout.Int32s, at: int) -> bool:
+    """Whether this part has a copy of a fact with these arguments, by a row of COPIES."""
+    position = views.copies(table)[layout.COPY_WIDTH * copy + layout.COPY_POSITION]
+    if position < 0:
+        return True
+    return bool(part_of(table, words[at + position]) == views.scalars(table)[layout.PART])
+
+
+@kernel
+def _change(
+    table: layout.Int64s, copy: int, words: layout.Int32s, at: int, iteration: int, change: int
+) -> int:
+    """Change a transition of a copy, and its multiplicity; returns the copy, 0 if there is no room.
+
+    Args:
+        table: The addresses.
+        copy: Row of COPIES.
+        words: Holds its arguments.
+        at: Offset of the arguments.
+        iteration: Iteration of the transition.
+        change: What is added to it.
+    """
+    scalars = views.scalars(table)
+    relation = views.copies(table)[layout.COPY_WIDTH * copy + layout.COPY_RELATION]
+    tag = tag_of(table, relation, words, at)
+    fact = find_tagged(table, relation, words, at, views.arity(table, relation), tag)
+    before = 0
+    if fact == 0:
+        kind = classify(table, relation, words, at)
+        fact = new_record(table, kind | layout.FRESH, words, at, tag, iteration, change)
+        if fact == 0:
+            return 0
+        journal_with(table, fact, kind, 0)
+    else:
+        before = trace_rows(table, fact)
+        scalars[layout.QUIET] = 1
+        status = add_multiplicity(table, fact, iteration, change)
+        scalars[layout.QUIET] = 0
+        if status != layout.OK:
+            return 0
+    entry = find_entry(table, fact, iteration)
+    facts.change_transition(table, entry, change)
+    after = trace_rows(table, fact)
+    scalars[layout.COPIED_ROWS] += after - before
+    scalars[layout.COPIED_FACTS] += (after != 0) - (before != 0)
+    if iteration == 0:
+        # It was absent from the start, or it is now.
+        scalars[layout.COPIED_ASSERTED] += change
+    return fact

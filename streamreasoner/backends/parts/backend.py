@@ -1,0 +1,314 @@
+"""The engine's port over parts. Invariant: every count is that of one store with the whole state.
+
+All parts take a step before any of them takes the next one. They take it in turns here.
+
+A change of the program may change who owns a fact. So the state is put together for the epoch that
+changes the program, and divided anew when it is committed.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.backends.columnar.backend import ColumnarBackend
+from streamreasoner.backends.parts.part import Part, parts_of
+from streamreasoner.engine.ports import (
+    LAST_ITERATION,
+    EpochChanges,
+    Selection,
+    Statistics,
+    Work,
+)
+from streamreasoner.engine.updates import TraceRows, Updates, check_arity
+from streamreasoner.plan.copies import with_copies
+from streamreasoner.plan.division import divide
+from streamreasoner.system.capacity import Capacity
+from streamreasoner.system.memory import fullest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.plan.division import Division
+    from streamreasoner.plan.program_change import FullEvaluation, ProgramChange
+    from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
+    from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.values.value_columns import Values
+
+
+class PartsBackend:
+    """Keeps the state in parts, each of which owns facts, in this process.
+
+    Args:
+        plan: The program.
+        dictionary: Assigns ids to the program's constants.
+        values: Values of terms.
+        parts: The number of parts.
+        division: Divides a program; by default as the program says.
+    """
+
+    def __init__(
+        self,
+        plan: ProgramPlan,
+        dictionary: Dictionary,
+        values: Values,
+        parts: int,
+        division: Callable[[ProgramPlan], Division] = divide,
+    ) -> None:
+        self._dictionary, self._values = dictionary, values
+        self._count = parts
+        self._divide = division
+        self._overflows = 0
+        self._work: Work | None = None
+        self._after: ProgramPlan | None = None
+        self._plan, self._owners, self._parts = self._divided(plan)
+        self._former = self._parts
+        self._stores: Sequence[ColumnarBackend] = self._parts
+
+    def _divided(
+        self, plan: ProgramPlan
+    ) -> tuple[ProgramPlan, Mapping[str, int | None], tuple[Part, ...]]:
+        """A program, its owning arguments, and empty parts for it."""
+        division = self._divide(plan)
+        divided = with_copies(plan, division)
+        parts: list[Part] = []
+        for number in range(self._count):
+            parts.append(
+                Part(
+                    divided,
+                    self._dictionary,
+                    self._values,
+                    owning=division.owners,
+                    number=number,
+                    parts=self._count,
+                    compiled=parts[0].compiled if parts else None,
+                )
+            )
+        return plan, division.owners, tuple(parts)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts; none in an epoch that changes the program."""
+        return self._parts
+
+    def add(self, updates: Updates) -> None:
+        """Add multiplicities to facts, mostly asserted ones, in the stratum each belongs to."""
+        if not self._parts:
+            self._stores[0].add(updates)
+            return
+        for part, rows in self._owned(updates.predicate, updates.args):
+            args, counts = updates.args[rows], updates.multiplicity[rows]
+            part.add(Updates(updates.predicate, args, counts, iteration=updates.iteration))
+
+    def _owned(
+        self, predicate: str, args: NDArray[np.int32]
+    ) -> Iterator[tuple[Part, NDArray[np.intp]]]:
+        """The parts that own some of the facts, with the numbers of these."""
+        check_arity(predicate, args, self._plan.arities)
+        position = self._owners[predicate]
+        if position is None:
+            owners = np.zeros(len(args), np.int64)
+        else:
+            owners = parts_of(args[:, position], self._count)
+        for number, part in enumerate(self._parts):
+            rows = np.flatnonzero(owners == number)
+            if len(rows):
+                yield part, rows
+
+    def migrate(self, change: ProgramChange) -> None:
+        """Put the state together, as another program needs it."""
+        whole = ColumnarBackend(change.before, self._dictionary, self._values)
+        whole.restore(self.trace(predicate) for predicate in change.before.arities)
+        self._stores, self._parts, self._after = (whole,), (), change.after
+        whole.migrate(change)
+
+    def evaluate(self, rules: Sequence[FullEvaluation]) -> None:
+        """Add or subtract what rules of the change derive from all facts."""
+        self._stores[0].evaluate(rules)
+
+    def retract(self, reduction: Reduction) -> None:
+        """Subtract the results of a reduction of the former program."""
+        self._stores[0].retract(reduction)
+
+    def resettle(self, lattices: Sequence[Lattice]) -> None:
+        """Touch what the change has changed, and the facts of lattices that one program lacks."""
+        self._stores[0].resettle(lattices)
+
+    def effort(self) -> None:
+        """Not known: work is not compared with that of a load. So no epoch is evaluated anew."""
+
+    def limit(self, work: int) -> None:
+        """Rules have no budget here."""
+
+    def recompute(self) -> bool:
+        """Not done here: the effort of an epoch is not known."""
+        return False
+
+    def enter(self, stratum: int) -> None:
+        """Start a stratum, with the final changes of lower strata as deltas at iteration 0."""
+        for store in self._stores:
+            store.enter(stratum)
+
+    def reduce(self, reduction: Reduction) -> None:
+        """Replace the results of changed groups of a reduction; touches heads at iteration 1."""
+        for store in self._stores:
+            store.reduce(reduction)
+        self._exchange_heads()
+
+    def next_touched(self, after: int) -> int:
+        """The first iteration after *after* to settle, or -1 if the stratum is done."""
+        found = [store.next_touched(after) for store in self._stores]
+        return min((iteration for iteration in found if iteration >= 0), default=-1)
+
+    def settle(self, iteration: int) -> int:
+        """Step 1: transitions at *iteration*, and then copies; returns the number of deltas."""
+        deltas = sum([store.settle(iteration) for store in self._stores])
+        for part in self._parts:
+            part.fetch_changes(self._parts, iteration)
+        return deltas
+
+    def derive(self, iteration: int) -> None:
+        """Steps 2 and 3: run the deltas through the plans, and send heads to their owners."""
+        for store in self._stores:
+            store.derive(iteration)
+        self._exchange_heads()
+
+    def _exchange_heads(self) -> None:
+        for part in self._parts:
+            part.fetch_heads(self._parts)
+        for part in self._parts:
+            part.empty_outbox()
+
+    def present(self, predicate: str, bound: Mapping[int, int]) -> NDArray[np.int32]:
+        """The present facts with these ids at these positions, as settled so far."""
+        return np.concatenate([store.present(predicate, bound) for store in self._stores])
+
+    def changes(self) -> EpochChanges:
+        """What the epoch has changed so far."""
+        found = [store.changes() for store in self._stores]
+        return EpochChanges(
+            tuple(chain.from_iterable(each.derived for each in found)),
+            tuple(chain.from_iterable(each.closure for each in found)),
+            tuple(chain.from_iterable(each.trace for each in found)),
+        )
+
+    def work(self) -> Work:
+        """What rules did in the last epoch, in all parts together."""
+        if self._work is not None:
+            return self._work
+        found = [store.work() for store in self._stores]
+        firings = [each.firings for each in found if each.firings is not None]
+        times = [each.nanoseconds for each in found if each.nanoseconds is not None]
+        return Work(found[0].rules, np.sum(firings, axis=0), np.sum(times, axis=0))
+
+    def commit(self, epoch: int, *, more: bool = False) -> None:
+        """Make the epoch's changes final."""
+        for store in self._stores:
+            store.commit(epoch, more=more)
+        self._work = None
+        if self._after is not None:
+            self._divide_anew(self._after)
+
+    def _divide_anew(self, plan: ProgramPlan) -> None:
+        """Divide the state that was put together."""
+        whole = self._stores[0]
+        self._work = whole.work()
+        self._overflows += sum(part.statistics().overflows for part in self._former)
+        self._overflows += whole.statistics().overflows
+        self._plan, self._owners, parts = self._divided(plan)
+        self._parts = self._former = self._stores = parts
+        self._after = None
+        self.restore(whole.trace(predicate) for predicate in plan.arities)
+
+    def rollback(self) -> None:
+        """Undo the epoch completely."""
+        self._parts = self._stores = self._former
+        if self._after is None:
+            for part in self._parts:
+                part.rollback()
+        self._after = None
+
+    def holds(self, epoch: int) -> bool:  # noqa: ARG002 - part of the port
+        """Always false: the state does not outlive its process."""
+        return False
+
+    def restore(self, rows: Iterable[TraceRows]) -> None:
+        """Load the trace of an earlier run into an empty state."""
+        for batch in rows:
+            for part, chosen in self._owned(batch.predicate, batch.args):
+                args, at = batch.args[chosen], batch.iteration[chosen]
+                part.restore_rows(TraceRows(batch.predicate, args, at, batch.multiplicity[chosen]))
+        for part in self._parts:
+            part.finish_restore()
+        for part in self._parts:
+            part.fetch_facts(self._parts)
+        for part in self._parts:
+            part.finish_restore()
+
+    def trace(self, predicate: str) -> TraceRows:
+        """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
+        found = [store.trace(predicate) for store in self._stores]
+        return TraceRows(
+            predicate,
+            np.concatenate([rows.args for rows in found]),
+            np.concatenate([rows.iteration for rows in found]),
+            np.concatenate([rows.multiplicity for rows in found]),
+        )
+
+    def facts(self, predicate: str) -> NDArray[np.int32]:
+        """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
+        return np.concatenate([store.facts(predicate) for store in self._stores])
+
+    def facts_of(self, predicates: Iterable[str]) -> dict[str, NDArray[np.int32]]:
+        """The present facts of predicates, from one pass over the state."""
+        names = [*predicates]
+        found = [store.facts_of(names) for store in self._stores]
+        return {name: np.concatenate([each[name] for each in found]) for name in names}
+
+    def asserted(self, predicate: str, args: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Multiplicities at iteration 0 of facts, int64 of shape (n,)."""
+        if not self._parts:
+            return self._stores[0].asserted(predicate, args)
+        counts = np.zeros(len(args), np.int64)
+        for part, rows in self._owned(predicate, args):
+            counts[rows] = part.asserted(predicate, args[rows])
+        return counts
+
+    def members(self, predicate: str, keys: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The present facts that begin with one of these ids, int32 of shape (n, arity)."""
+        return np.concatenate([store.members(predicate, keys) for store in self._stores])
+
+    def select(
+        self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
+    ) -> Selection:
+        """The facts of a predicate with these ids at these positions, as of an iteration."""
+        found = [store.select(predicate, bound, iteration) for store in self._stores]
+        return Selection(
+            np.concatenate([each.args for each in found]),
+            np.concatenate([each.stratum for each in found]),
+            np.concatenate([each.since for each in found]),
+            np.concatenate([each.until for each in found]),
+            np.concatenate([each.asserted for each in found]),
+            np.concatenate([each.total for each in found]),
+        )
+
+    def statistics(self) -> Statistics:
+        """Size of the state, as that of one store; bytes are those of all parts, with copies."""
+        found = [store.statistics() for store in self._stores]
+        size = sum(each.bytes for each in found)
+        terms = self._dictionary
+        records = fullest(*(each.capacity.records for each in found))
+        return Statistics(
+            facts=sum(each.facts for each in found),
+            present=sum(each.present for each in found),
+            asserted=sum(each.asserted for each in found),
+            below_zero=sum(each.below_zero for each in found),
+            trace_rows=sum(each.trace_rows for each in found),
+            bytes=size,
+            overflows=self._overflows + sum(each.overflows for each in found),
+            capacity=Capacity(size + terms.nbytes, records, terms.text, terms.ids),
+        )

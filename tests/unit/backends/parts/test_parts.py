@@ -1,0 +1,168 @@
+"""Parts: what they exchange, how they grow, and how they fail."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from driver import Driver
+from oracle.arithmetic import numeral
+
+from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.store import divided
+from streamreasoner.errors import MultiplicityOverflowError, StateFullError
+from streamreasoner.program import check_text
+
+CLOSURE = "p(?x, ?y) :- e(?x, ?y) . p(?x, ?z) :- p(?x, ?y), p(?y, ?z) ."
+PARTS = 3
+
+
+def on_parts(text, parts=PARTS):
+    """A driver whose state is in parts."""
+    return Driver(check_text(text), store=divided(parts))
+
+
+def parts_of(driver):
+    """Its parts."""
+    return driver.session.engine._backend.parts  # noqa: SLF001 - nothing else shows them
+
+
+def edges(pairs, multiplicity=1):
+    """Updates of edges between numbers."""
+    return [("e", (numeral(x), numeral(y)), multiplicity) for x, y in pairs]
+
+
+def graph(nodes, count):
+    """Random edges, in order."""
+    chosen = random.Random(1)
+    return sorted({(chosen.randrange(nodes), chosen.randrange(nodes)) for _ in range(count)})
+
+
+def test_a_large_state_is_that_of_one_store():
+    """Outboxes and tables of facts grow, and what leaves them leaves nothing behind."""
+    pairs = graph(120, 260)
+    one, other = Driver(check_text(CLOSURE)), on_parts(CLOSURE)
+    for epoch in (edges(pairs), edges(pairs[::7], -1), edges(pairs[::7])):
+        one.apply(epoch)
+        other.apply(epoch)
+
+        assert other.trace() == one.trace()
+    other.apply(edges(pairs, -1))
+    found = other.session.engine.statistics()
+
+    assert (found.facts, found.trace_rows, found.present, found.asserted) == (0, 0, 0, 0)
+    for part in parts_of(other):
+        assert part._state.scalars[layout.FACT_COUNT] == 0  # noqa: SLF001 - with its copies
+
+
+def test_heads_are_summed_before_they_are_sent():
+    """However often a part derives a head in an iteration, its owner fetches it once."""
+    driver = on_parts("h(1) :- e(?x, _) .")
+    driver.apply(edges((n, n) for n in range(100)))
+
+    assert driver.trace()["h", (numeral(1),)] == {1: 100}
+    assert sum(part.fetched[0] for part in parts_of(driver)) == PARTS - 1
+
+
+def test_a_rule_at_home_with_its_heads_sends_nothing():
+    """Facts that are joined where they are owned, and derived there, stay in their part."""
+    driver = on_parts("h(?x) :- e(?x, ?y), f(?x) .")
+    driver.apply([*edges((n, n) for n in range(100)), ("f", (numeral(5),), 1)])
+
+    assert ("h", (numeral(5),)) in driver.closure()
+    assert [part.fetched for part in parts_of(driver)] == [(0, 0)] * PARTS
+
+
+def test_each_part_has_a_share():
+    """No part owns much more than others."""
+    driver = on_parts("h(?x) :- e(?x, ?y) .")
+    driver.apply(edges((n, n) for n in range(3000)))
+    sizes = [part.statistics().facts for part in parts_of(driver)]
+
+    assert sum(sizes) == 6000
+    assert max(sizes) < 1.1 * min(sizes)
+
+
+def test_an_epoch_for_which_a_part_has_no_room_is_rolled_back():
+    """Wherever the memory of parts ends, all of them are as they were, and go on."""
+    outcomes = set()
+    for room in range(0, 130, 5):
+        driver = on_parts(CLOSURE)
+        driver.apply(edges([(1, 2), (2, 3)]))
+        before, sizes = driver.trace(), driver.session.engine.statistics()
+        scalars = [part._state.scalars for part in parts_of(driver)]  # noqa: SLF001 - as above
+        capacity = scalars[0][layout.CAPACITY]
+        for each in scalars:
+            each[layout.CAPACITY] = each[layout.TOP] + room
+        more = edges([(3, 1), (3, 4), (4, 5)])
+        try:
+            driver.apply(more)
+            outcomes.add("fits")
+        except StateFullError:
+            outcomes.add("full")
+
+            assert driver.trace() == before
+            assert driver.session.engine.statistics().facts == sizes.facts
+            for each in scalars:
+                each[layout.CAPACITY] = capacity
+            driver.apply(more)
+        fresh = Driver(check_text(CLOSURE))
+        fresh.apply([*edges([(1, 2), (2, 3)]), *more])
+
+        assert driver.trace() == fresh.trace()
+    assert outcomes == {"fits", "full"}
+
+
+def test_a_full_outbox_is_an_error_and_rolled_back():
+    """The epoch fails with a message, and the next one finds the state as it was."""
+    driver = on_parts("h(?y, ?x) :- e(?x, ?y) .")
+    driver.apply(edges([(1, 2)]))
+    before = driver.trace()
+    for part in parts_of(driver):
+        part._state.scalars[layout.OUTBOX_LIMIT] = 1  # noqa: SLF001 - as if there was no memory
+    with pytest.raises(StateFullError):
+        driver.apply(edges((n, n + 1) for n in range(50)))
+
+    assert driver.trace() == before
+
+    driver.apply(edges([(1, 2)], -1))
+
+    assert driver.trace() == {}
+
+
+def test_a_change_of_the_program_divides_the_state_anew():
+    """Facts move to the owners that the new program says, and none is lost or copied twice."""
+    text = "p(?x, ?y) :- e(?x, ?y) ."
+    other = text + "p(?x, ?z) :- p(?x, ?y), e(?y, ?z) . q(?x, count(?y)) :- p(?x, ?y) ."
+    driver = on_parts(text)
+    driver.apply(edges(graph(30, 60)))
+    before = driver.trace()
+    driver.change(check_text(other))
+    expected = Driver(check_text(other))
+    expected.apply(edges(graph(30, 60)))
+
+    assert driver.trace() == expected.trace()
+
+    driver.change(check_text(text))
+
+    assert driver.trace(("e", "p")) == before
+
+
+def test_a_change_of_the_program_that_fails_leaves_the_parts():
+    """The state is divided as it was, and goes on."""
+    driver = on_parts("p(?x) :- e(?x, _) .")
+    driver.apply(edges([(1, 2), (3, 4)]))
+    driver.apply(edges([(1, 2)], 1 << 57))
+    before, parts = driver.trace(), parts_of(driver)
+    with pytest.raises(MultiplicityOverflowError):
+        driver.change(
+            check_text("p(?x) :- e(?x, _) . p(?x) :- e(?x, ?y), e(?x, ?z) ."),
+            edges([(1, 2)], 1 << 57),
+        )
+
+    assert driver.trace() == before
+    assert parts_of(driver) == parts
+
+    driver.apply(edges([(3, 4)], -1))
+
+    assert ("p", (numeral(3),)) not in driver.closure()
