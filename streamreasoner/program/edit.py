@@ -11,6 +11,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.arity import arities
+from streamreasoner.analysis.strata.run_once import cycles_of_added
 from streamreasoner.counts import counted
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import (
@@ -30,7 +31,7 @@ from streamreasoner.lang.diagnostic import refuse
 from streamreasoner.lang.printer import print_directive, print_rule
 from streamreasoner.program.checked import check_all, check_text
 from streamreasoner.program.imports import is_of_query, with_imports
-from streamreasoner.program.sources import read_query, read_source, suffix_of
+from streamreasoner.program.sources import RULE_SET, read_query, read_source, suffix_of
 from streamreasoner.program.text import canonical_text
 from streamreasoner.rdf.graph_mode import GraphMode
 from streamreasoner.rdf.terms import canonical
@@ -67,7 +68,9 @@ def with_rules(
     Raises:
         ProgramError: With a diagnostic for every mistake in the text, or in the combined program.
     """
-    return _extended(checked, _read(text, _unused(source, checked), source, media_type))
+    added = _read(text, _unused(source, checked), source, media_type)
+    # A message has the rules of a rule set, and the name of its file.
+    return _extended(checked, added, is_rule_set=added.is_rule_set or source.endswith(RULE_SET))
 
 
 def with_settings(
@@ -151,15 +154,24 @@ def without_rules(
     return _reduced(checked, _read(text, source, source, media_type))
 
 
-def _extended(checked: CheckedProgram, added: ParsedText) -> CheckedProgram:
+def _extended(
+    checked: CheckedProgram, added: ParsedText, *, is_rule_set: bool = False
+) -> CheckedProgram:
     sources = {program.source for program in checked.programs}
     known = {each for program in checked.programs for each in _statements(program)}
-    readings = (each for each in with_imports(added) if each.program.source not in sources)
+    readings = [each for each in with_imports(added) if each.program.source not in sources]
     new = (replace(each, program=_without(each.program, known)) for each in readings)
-    return check_all(
+    extended = check_all(
         checked.programs,
         [each for each in new if each.diagnostics or any(_statements(each.program))],
     )
+    if is_rule_set:
+        sets = {each.program.source for each in readings if each.is_rule_set}
+        rules = [rule for each in extended.programs for rule in each.rules]
+        cycles = [*cycles_of_added(rules, {added.program.source, *sets})]
+        if cycles:
+            raise refuse(cycles, extended.texts)
+    return extended
 
 
 def _reduced(checked: CheckedProgram, text: ParsedText) -> CheckedProgram:

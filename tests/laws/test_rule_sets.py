@@ -5,9 +5,11 @@ The evaluator shares nothing with what it judges but the text of the rule set.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from driver import Driver
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle.rule_sets import (
     GROUND,
@@ -30,6 +32,9 @@ from streamreasoner import Reasoner, Term, Update
 from streamreasoner.errors import ProgramError
 from streamreasoner.facts import decode_facts
 from streamreasoner.program.checked import check_source
+from streamreasoner.program.edit import canonical_program, with_rules
+from streamreasoner.program.sources import RULES
+from streamreasoner.program.text import canonical_text
 
 # A term of a pattern is a term of RDF, a triple term, a variable such as `?x`, or a blank node such
 # as `_:x`.
@@ -140,3 +145,37 @@ def test_the_inference_graph_is_that_of_the_algorithm(rules, data, before, after
     assert found.isomorphic(expected), (
         f"{text}\n{texts(after)}\n{sorted(found)}\n{sorted(expected)}"
     )
+
+
+def without_absences(rules):
+    """Rules without what is in NOT."""
+    return [(head, [each for each in body if each[0] != "not"], data) for head, body, data in rules]
+
+
+@settings(max_examples=3000 if THOROUGH else 100, deadline=None)
+@given(st.lists(rule(), min_size=1, max_size=2), st.lists(rule(), min_size=1, max_size=2))
+def test_a_rule_set_is_added_if_both_are_one(first, second):
+    """By its text, and by the rules that a control message has.
+
+    It is refused as one document is where a rule that runs once is in a cycle. A NOT in a cycle is
+    allowed to rules if nothing can be in it.
+    """
+    assume(strata(first) is not None and strata(second) is not None)
+    # A rule that derives nothing, as its triple has a number as its subject, is not in a program.
+    assume(all(check_source(text_of([each], set()), "one.srl").rules for each in first + second))
+    # In rules, an assigned variable that a pattern reads too is a condition.
+    patterns = [
+        each for _, body, _ in first + second for kind, each, *_ in body if kind == "pattern"
+    ]
+    assume("?n" not in names_of(patterns))
+    is_one = strata(first + second) is not None
+    is_refused = strata(without_absences(first + second)) is None
+    assume(is_one or is_refused)
+    text = text_of(second, set())
+    before = check_source(text_of(first, set()), "first.srl")
+    rules = canonical_text(check_source(text, "second.srl").programs)
+    with nullcontext() if is_one else pytest.raises(ProgramError, match=r"SR30[14]"):
+        with_rules(before, text, "second.srl")
+    in_effect = canonical_program(before, "program")
+    with nullcontext() if is_one else pytest.raises(ProgramError, match=r"SR30[14]"):
+        with_rules(in_effect, rules, "second.srl", RULES)

@@ -15,6 +15,8 @@ from streamreasoner import Reasoner, Term, Update
 from streamreasoner.errors import ProgramError
 from streamreasoner.facts import decode_facts
 from streamreasoner.program.checked import check_source, check_text
+from streamreasoner.program.edit import canonical_program, with_rules
+from streamreasoner.program.sources import RULES
 from streamreasoner.program.text import canonical_text
 
 EX = "http://example.org/"
@@ -363,6 +365,35 @@ def test_imported_rule_sets_are_stratified_as_one(tmp_path):
         Reasoner.from_rules(f'@import "{main}" . @import "{other}" .')
     main.write_text(f"{PREFIXES}IMPORTS <other.srl> {rule.replace('WHERE', 'WHERE DATA')}")
     Reasoner.from_rules(main)
+
+
+INCREASED = "RULE { ?x :p ?n } WHERE { ?x :q ?m SET(?n := ?m + 1) }"
+COPIED = "RULE { ?x :q ?n } WHERE { ?x :p ?n }"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (INCREASED, COPIED),
+        (COPIED, INCREASED),
+        ("RULE { ?x :p [] } WHERE { ?x :q ?m }", COPIED),
+        ("RULE { ?x :p <<( ?x :r ?m )>> } WHERE { ?x :q ?m }", COPIED),
+    ],
+)
+def test_added_rule_sets_are_stratified_with_the_program(first, second):
+    """A cycle through a rule that runs once, also where rules are all that is left of the first."""
+    first, second = (f"{PREFIXES}{text}" for text in (first, second))
+    for program in (
+        Reasoner.from_rules(first, **RULE_SET).program,
+        canonical_program(check_source(first, "first.srl"), "program"),
+    ):
+        with pytest.raises(ProgramError, match=r"second.srl:3:.* SR304 with the rules of the prog"):
+            with_rules(program, second, "second.srl")
+        rules = canonical_text(check_source(second, "second.srl").programs)
+        with pytest.raises(ProgramError, match=r"runs once: \[\?x, <"):
+            with_rules(program, rules, "second.srl", RULES)
+        # Rules of the rule language may recurse in this way.
+        with_rules(program, rules, "second.dl")
 
 
 POLICY = f"PREFIX : <{EX}> DATA {{ :a :p [] }} RULE :r {{ ?y :q ?x }} WHERE {{ ?x :p ?y }}"
