@@ -82,9 +82,10 @@ PATHS: Final = {
         rules.FORMATS,
     ),
     "/sparql": Path(
-        "A query by the SPARQL 1.1 Protocol; without one, the service description.",
+        "A query by the SPARQL 1.2 Protocol; without one, the service description.",
         {
-            "query": "A query in SPARQL 1.1.",
+            "query": "A query in SPARQL 1.2.",
+            "version": "1.2, 1.2-basic or 1.1, which changes nothing.",
             "default-graph-uri": "A graph of the default graph; may be repeated.",
             "named-graph-uri": "A named graph; may be repeated.",
             "format": "The format, in place of the header Accept.",

@@ -67,7 +67,7 @@ CATALOGUE = {
     "SR250": "The pattern of an @expires has constants and wildcards only.",
     "SR251": "A fact matches at most one @expires.",
     "SR252": "A fact that the program states does not expire.",
-    "SR260": "A query is SPARQL 1.1.",
+    "SR260": "A query is SPARQL 1.2.",
     "SR261": "A query uses the part of SPARQL that rules can keep up to date.",
     "SR262": "Answers of a query have a predicate of their own.",
     "SR270": "A rule set is SPARQL 1.2 RL.",

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never, cast
 from xml.parsers import expat
 
+import numpy as np
 from pyoxigraph import RdfFormat, parse, serialize
 
 from streamreasoner.errors import QueryError
 from streamreasoner.format_names import FormatName
 from streamreasoner.query.sparql.answers import Solutions, Triples, Truth
+from streamreasoner.query.sparql.query_terms import UNBOUND
 from streamreasoner.query.sparql.solutions_text import WRITERS, in_xml
 from streamreasoner.rdf.term_kind import is_triple_term
-from streamreasoner.rdf.texts import column
 from streamreasoner.rdf.triple_terms import blank_nodes, renamed
 from streamreasoner.rdf.version import VERSION, has_new_terms
 
@@ -82,6 +83,14 @@ def formats_of(answer: Answer) -> tuple[AnswerFormat, ...]:
             return SOLUTIONS
 
 
+def needs_version(answer: Answer) -> bool:
+    """Whether an answer has a term that RDF 1.1 lacks: a triple term, or a base direction."""
+    if isinstance(answer, Truth):
+        return False
+    ids = np.unique(answer.ids)
+    return has_new_terms(answer.terms.decode(ids[ids != UNBOUND]))
+
+
 def written(answer: Answer, name: str, prefixes: Mapping[str, str] | None = None) -> bytes:
     """An answer as text.
 
@@ -142,6 +151,6 @@ def _document(answer: Triples, name: str, prefixes: Mapping[str, str]) -> bytes:
             "The answer has a predicate or a character that RDF/XML cannot say. Choose one of: "
             f"{', '.join(each.name for each in TRIPLES if each.name != name)}."
         ) from None
-    if syntax == RdfFormat.TURTLE and has_new_terms(column([row[2] for row in rows])):
+    if syntax == RdfFormat.TURTLE and needs_version(answer):
         text = VERSION.encode() + text
     return text

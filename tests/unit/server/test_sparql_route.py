@@ -1,4 +1,4 @@
-"""`/sparql` is the SPARQL 1.1 Protocol over one epoch, and its mistakes have answers."""
+"""`/sparql` is the SPARQL 1.2 Protocol over one epoch, and its mistakes have answers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import closing
 from urllib.parse import urlencode
 
 import pytest
+import rdflib
 from pipelines import DEADLINE_SECONDS
 from serving import ask, serving
 from stored_epochs import StoredReasoner
@@ -78,9 +79,37 @@ def test_the_client_chooses_the_format(port, query, accept, media_type, said):
 
 
 def test_without_a_query_the_service_describes_itself(port):
-    """In Turtle."""
+    """In Turtle, with the languages that it supports and their versions."""
     found = ask(port, "/sparql")
     assert "sd:SPARQL11Query" in found.body
+    graph = rdflib.Graph().parse(data=found.body, format="turtle", publicID="http://e.x/sparql")
+    described = {str(each).rpartition("#")[2] for each in graph.objects()}
+    assert {"SPARQLQuery", "version-1.2", "version-1.2-basic", "version-1.1"} <= described
+
+
+def test_the_version_is_announced(port):
+    """In requests as a parameter of the address, form or media type; in answers that need it."""
+    new = "SELECT * { BIND(<<( <a:s> <a:p> 'x'@ar--rtl )>> AS ?t) }"
+    for version in ("1.1", "1.2-basic", "1.2"):
+        assert ask(port, "/sparql", query=new, version=version).status == 200
+        assert post(port, urlencode({"query": new, "version": version}), FORM)[0] == 200
+        assert post(port, new, f"{QUERY}; version={version}")[0] == 200
+    refused = ask(port, "/sparql", query=new, version="2.0")
+    assert (refused.status, "Send one of 1.2, 1.2-basic, 1.1" in refused.body) == (400, True)
+    assert post(port, new, f"{QUERY}; version=2.0")[0] == 415
+    construct = "CONSTRUCT { <a:s> <a:p> ?x } { BIND(%s AS ?x) }"
+    for query, accept, expected in (
+        (new, "application/sparql-results+json", "; version=1.2"),
+        (new, "application/sparql-results+xml", "; version=1.2"),
+        (new, "application/json", ""),
+        (SELECT, "application/sparql-results+json", ""),
+        ("ASK {}", "application/sparql-results+json", ""),
+        (construct % "'x'@ar--rtl", "text/turtle", "; charset=utf-8; version=1.2"),
+        (construct % "'x'@ar--rtl", "application/n-triples; version=1.2", "; version=1.2"),
+        (construct % "'x'@ar", "text/turtle", "; charset=utf-8"),
+    ):
+        found = ask(port, "/sparql", query=query, headers={"Accept": accept})
+        assert found.headers["content-type"] == f"{accept.partition(';')[0]}{expected}"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """`/sparql`: SPARQL 1.2 Protocol, without updates. Invariant: a query reads one epoch.
 
 Source: https://www.w3.org/TR/sparql12-protocol/, sections 2.1 and 2.2, and
-https://www.w3.org/TR/sparql11-service-description/.
+https://www.w3.org/TR/sparql12-service-description/.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from streamreasoner.errors import TermError
 from streamreasoner.explain.fact import prefixes
 from streamreasoner.query.sparql.evaluate import evaluate
 from streamreasoner.query.sparql.facts import facts_of_snapshot
-from streamreasoner.query.sparql.formats import formats_of, written
+from streamreasoner.query.sparql.formats import formats_of, needs_version, written
 from streamreasoner.query.sparql.limits import QueryLimits
 from streamreasoner.query.sparql.solving.dataset import GraphNames
 from streamreasoner.rdf.terms import parse
@@ -41,11 +41,19 @@ FIELDS: Final = 10_000
 """Parameters of a request at most; a data set may name many graphs."""
 _GRAPHS: Final = ("default-graph-uri", "named-graph-uri")
 _UPDATES: Final = ("update", "using-graph-uri", "using-named-graph-uri")
+_WITH_VERSION: Final = (
+    *("application/sparql-results+json", "application/sparql-results+xml"),
+    *("text/turtle", "application/n-triples"),
+)
+"""Media types that announce the version of RDF that an answer needs."""
 _FORM, _QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
+_VERSIONS: Final = ("1.2", "1.2-basic", "1.1")
 _DESCRIPTION = """@prefix sd: <http://www.w3.org/ns/sparql-service-description#> .
+@prefix sparql: <http://www.w3.org/ns/sparql#> .
 [] a sd:Service ;
     sd:endpoint <> ;
-    sd:supportedLanguage sd:SPARQL11Query ;
+    sd:supportedLanguage sd:SPARQLQuery , sd:SPARQL11Query ;
+    sd:supportedVersion sparql:version-1.2 , sparql:version-1.2-basic , sparql:version-1.1 ;
     sd:resultFormat <http://www.w3.org/ns/formats/SPARQL_Results_JSON> ,
         <http://www.w3.org/ns/formats/SPARQL_Results_XML> ,
         <http://www.w3.org/ns/formats/SPARQL_Results_CSV> ,
@@ -87,6 +95,8 @@ class Sparql:
             form = next(each for each in formats.values() if kind in each.accepted)
             body = written(found, form.name, prefixes(snapshot.program.checked))
             media_type = f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
+            if kind in _WITH_VERSION and needs_version(found):
+                media_type += "; version=1.2"
             return answer(snapshot, body, media_type)
 
         return question
@@ -104,7 +114,8 @@ def _question(
             raise HttpError(
                 400, f"The parameter {name[:40]} is given twice. Send one request each."
             )
-    known(once, "query", "format", *_GRAPHS)
+    known(once, "query", "format", "version", *_GRAPHS)
+    _check_version(once.pop("version", ""), 400)
     if "query" not in once:
         raise HttpError(400, "The parameter query is missing. Send the text of a query in it.")
     default, named = (
@@ -112,6 +123,14 @@ def _question(
         for wanted in _GRAPHS
     )
     return once.pop("query"), once, GraphNames(default, named)
+
+
+def _check_version(version: str, status: int) -> None:
+    """Refuse a version of SPARQL that is not known; those that are known change nothing."""
+    if version and version not in _VERSIONS:
+        raise HttpError(
+            status, f"The version {version[:40]} is unknown. Send one of {', '.join(_VERSIONS)}."
+        )
 
 
 def _graph(name: str, iri: str) -> str:
@@ -131,7 +150,9 @@ async def _parameters(request: Request) -> list[tuple[str, str]]:
     if kind not in (_FORM, _QUERY):
         raise HttpError(415, f"A query is sent as {_FORM} or as {_QUERY}.")
     named = (each.strip().partition("=") for each in options.lower().split(";"))
-    charset = next((value.strip('"') for name, _, value in named if name == "charset"), "")
+    given_options = {name: value.strip('"') for name, _, value in named}
+    _check_version(given_options.get("version", ""), 415)
+    charset = given_options.get("charset", "")
     if charset not in ("", "utf-8", "utf8", "us-ascii"):
         raise HttpError(415, f"The charset {charset[:40]} is not supported. Send UTF-8.")
     body = b""
