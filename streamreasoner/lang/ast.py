@@ -36,6 +36,8 @@ GIVEN = "given@"
 """Before the name of a predicate: the hidden predicate of its asserted facts."""
 RULE_SET = "srl_"
 """The beginning of the names of predicates that rule sets of SPARQL-RL need beyond triples."""
+DATA_UNIT = "__unit"
+"""The end of the name of the predicate that the triples of `DATA` are derived from."""
 
 UNDECIDED = "undecided"
 """The kind of hidden predicates whose negation is part of a comparison, which says enough."""

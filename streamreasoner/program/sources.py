@@ -107,6 +107,11 @@ def not_stratified_together(readings: Iterable[ParsedText]) -> tuple[Diagnostic,
     return problems_of([*texts.items()])
 
 
+def is_of_rules(path: str) -> bool:
+    """Whether a file has rules and not facts, by its name: shapes are facts too."""
+    return path.endswith(SUFFIXES) and not path.endswith(SHAPES)
+
+
 def is_query(source: str) -> bool:
     """Whether a text of this name is a query: a file, or one that was added by a name."""
     return source.endswith(QUERY) or source.startswith("<query ")

@@ -59,7 +59,9 @@ CATALOGUE = {
     "commit": Entry("commit", "apply the pending updates as one epoch, and print its changes"),
     "rollback": Entry("rollback", "discard the pending updates"),
     "load": Entry(
-        "load FILE", "assert the facts of a file, as an epoch of its own", ArgumentKind.WORD
+        "load FILE",
+        "assert the facts of a file, or add the rules of one, as an epoch of its own",
+        ArgumentKind.WORD,
     ),
     "update": Entry(
         "update INSERT DATA { ex:a ex:p 1 }",
@@ -129,7 +131,7 @@ class PerformUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`load`: the facts of a file."""
+    """`load`: the facts or rules of a file."""
 
     path: str
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from streamreasoner.api.files import updates_of_file
@@ -18,9 +19,13 @@ from streamreasoner.engine.cost_model import explained
 from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.files.documents import AS_NAMED, Reading, declared_prefixes
 from streamreasoner.lang.ast import NOWHERE, Base, Prefix
+from streamreasoner.lang.diagnostic import render
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.lang.statements import is_blank
 from streamreasoner.plan.print.plans import explain_plan
+from streamreasoner.program.edit import with_query, with_rules
+from streamreasoner.program.load import read_rules
+from streamreasoner.program.sources import QUERY, is_of_rules, name_of_query
 from streamreasoner.query.syntax import Scope, relocated, rule_warnings
 from streamreasoner.shell.command import (
     ALIASES,
@@ -151,7 +156,7 @@ class Session:
             case PerformUpdate(request):
                 return self._run_epoch(lambda: self.reasoner.update(request, ts=self._time))
             case Load(path):
-                return self._load([path])
+                return self._load_rules(path) if is_of_rules(path) else self._load([path])
             case ListFacts(pattern):
                 return self._limited(*self._queries.facts(pattern, self._limit))
             case CountFacts(pattern):
@@ -238,6 +243,24 @@ class Session:
         lines, numbers = totals(result, program.arities if self._hidden else program.visible)
         return [*lines, Line(numbers + duration, Tone.NOTE)]
 
+    def _load_rules(self, path: str) -> list[Line]:
+        """Add the rules of a file, or those of a query, whose prefixes can be used from then on."""
+        before = self.reasoner.program
+        text = read_rules(Path(path))
+        if path.endswith(QUERY):
+            extended = with_query(before, name_of_query(path), text, path)
+        else:
+            extended = with_rules(before, text, path)
+        diff, duration = self._timed(lambda: self.reasoner.change_program(extended))
+        program = self.reasoner.program
+        for each in program.programs[len(before.programs) :]:
+            for item in each.directives:
+                if isinstance(item, Prefix) and item.name not in self.prefixes:
+                    self._declare(item)
+        known = {*before.warnings}
+        new = [each for each in program.warnings if each not in known]
+        return lines(render(new, program.texts), Tone.NOTE) + self._changed(diff, duration)
+
     def _declare(self, prefix: Prefix) -> None:
         self._directives += (prefix,)
         self._printer = FactPrinter(self.prefixes)
@@ -274,7 +297,9 @@ class Session:
 
     def _run_epoch(self, action: Callable[[], Diff]) -> list[Line]:
         """Run an epoch, and return its changes as lines."""
-        diff, duration = self._timed(action)
+        return self._changed(*self._timed(action))
+
+    def _changed(self, diff: Diff, duration: str) -> list[Line]:
         lines, numbers = changes(diff.with_hidden() if self._hidden else diff, self._printer)
         return self._limited(lines, numbers + duration)
 

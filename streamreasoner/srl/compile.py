@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 from streamreasoner.analysis.strata.told_apart import STATIC
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import (
+    DATA_UNIT,
     NOWHERE,
     RULE_SET,
     TRIPLE,
@@ -155,7 +156,7 @@ def _data(rule_set: RuleSet, source: str) -> Iterator[PlainRule]:
     """The triples of DATA, whose blank nodes are those of the document."""
     digest = _digest(_document(source), rule_set.data)
     # A unit of its own, so that another document may be removed from the program.
-    unit = Atom(f"{RULE_SET}{digest}__unit", (), NOWHERE)
+    unit = Atom(f"{RULE_SET}{digest}{DATA_UNIT}", (), NOWHERE)
     if rule_set.data:
         yield PlainRule((unit,), (), rule_set.data[0].span)
     for triple in filter(is_possible, dict.fromkeys(rule_set.data)):

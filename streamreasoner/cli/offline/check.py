@@ -12,6 +12,7 @@ from streamreasoner.counts import counted
 from streamreasoner.errors import ConfigError, ProgramError, StartError
 
 if TYPE_CHECKING:
+    from streamreasoner.lang.ast import Rule
     from streamreasoner.program.checked import CheckedProgram
 
 
@@ -68,21 +69,34 @@ def _of_config(path: Path) -> CheckedProgram:
 
 
 def _summarize(checked: CheckedProgram) -> None:
+    from streamreasoner.lang.ast import RULE_SET
     from streamreasoner.lang.diagnostic import render
 
     if checked.warnings:
         print(render(checked.warnings, checked.texts), file=sys.stderr)
-    rules_with_body = [rule for program in checked.programs for rule in program.rules if rule.body]
+    written = [rule for program in checked.programs for rule in program.rules if rule.body]
+    rules_with_body = [rule for rule in written if not _is_of_data(rule)]
     facts = [fact for fact in checked.facts if fact.predicate in checked.arities]
+    facts = [fact for fact in facts if not fact.predicate.startswith(RULE_SET)]
     counts = (
         *_if_any(len(checked.programs) - 1, "import"),
-        *_if_any(len(facts), "fact"),
+        *_if_any(len(facts) + len(written) - len(rules_with_body), "fact"),
         counted(len(rules_with_body), "rule"),
         counted(len(checked.strata), "stratum", "strata"),
         counted(len(checked.visible), "predicate"),
         counted(len(checked.warnings), "warning"),
     )
     print(f"{checked.program.source}: {', '.join(counts)}")
+
+
+def _is_of_data(rule: Rule) -> bool:
+    """Whether a rule states a triple of DATA of a rule set."""
+    from streamreasoner.lang.ast import DATA_UNIT, RULE_SET
+
+    return any(
+        atom.predicate.startswith(RULE_SET) and atom.predicate.endswith(DATA_UNIT)
+        for atom in rule.atoms
+    )
 
 
 def _if_any(number: int, noun: str) -> tuple[str, ...]:

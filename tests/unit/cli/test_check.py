@@ -24,6 +24,17 @@ def test_facts_and_imports_are_counted_where_there_are_any(capsys):
     )
 
 
+def test_the_triples_of_a_rule_set_are_facts(capsys, tmp_path):
+    """What DATA states is not a rule, although it is derived."""
+    path = tmp_path / "policy.srl"
+    path.write_text(
+        "DATA { <a:a> <a:b> 1, 2 . <a:c> <a:b> 3 } RULE { ?x <a:d> 1 } WHERE { ?x <a:b> ?y }"
+    )
+    check(str(path))
+
+    assert capsys.readouterr().out.startswith(f"{path}: 3 facts, 1 rule, ")
+
+
 def test_warnings_go_to_standard_error(capsys):
     """A warning is printed, and the program is accepted."""
     check("node(?x) :- edge(?x, ?y) .")

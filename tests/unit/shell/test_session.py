@@ -6,7 +6,7 @@ import pytest
 from transcripts import run
 
 from streamreasoner.api.reasoner import Reasoner
-from streamreasoner.errors import StreamReasonerError
+from streamreasoner.errors import ProgramError, StreamReasonerError
 from streamreasoner.program import check_text
 from streamreasoner.shell.execute import Session
 from streamreasoner.shell.output import Line, Tone
@@ -339,6 +339,33 @@ def test_a_file_is_an_epoch_of_its_own(tmp_path):
 
     assert said(PATHS, *commands) == ["edge: +2", "path: +3", "5 changes; 4 iterations"]
     assert said(PATHS, *commands, "pending")[-1] == "1 update"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.dl", "@prefix e: <http://e/> . from(?x) :- edge(?x, _) .", ["+ from(1)"]),
+        (
+            "a.srl",
+            "PREFIX e: <http://e/> DATA { e:a e:b 1 } RULE { ?y e:c ?x } WHERE { ?x e:b ?y }",
+            ["+ [e:a, e:b, 1]", "+ [1, e:c, e:a]"],
+        ),
+        ("asked.rq", "SELECT ?x { ?x ?p 1 }", ["+ asked(ex:a)"]),
+    ],
+)
+def test_rules_are_loaded_from_files(tmp_path, name, text, expected):
+    """Those of rules, rule sets and queries; what is wrong is named with the file."""
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    facts = ("insert edge(1, 2), [ex:a, ex:p, 1].", "commit")
+    assert sorted(said(PATHS, *facts, f"load '{file}'")[:-1]) == sorted(expected)
+    if "e:" in text:
+        assert said(PATHS, f"load '{file}'", "list [e:a, e:none, ?x]") == ["0 facts"]
+    file.write_text(f"{text} }}", encoding="utf-8")
+    with pytest.raises(ProgramError, match=f"{name}:1:"):
+        said(PATHS, f"load '{file}'")
+    with pytest.raises(ProgramError, match=f"There is no rule file 'none-{name}'"):
+        said(PATHS, f"load none-{name}")
 
 
 def test_a_bad_file_changes_nothing(tmp_path):
