@@ -1,7 +1,8 @@
 """A search of files for terms, byte by byte. Invariant: what is compressed is decoded too.
 
-An IRI is found with or without its brackets, a literal also with the escapes of JSON. Parquet files
-are searched as they are on the disk and, column by column, as readers see them.
+An IRI is found with or without its brackets, a literal also with the escapes of JSON; none is found
+as the beginning of another term, such as `_:b1` in `_:b10`. Parquet files are searched as they are
+on the disk and, column by column, as readers see them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from streamreasoner.rdf.term_kind import is_iri
+from streamreasoner.rdf.term_kind import is_blank_node, is_iri, is_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 
 _END = rb"(?![^\x00-\x20<>\"{}|^`\\])"
 """What may follow an IRI: no character of an IRI."""
+
+
+_LABEL = r"0-9A-Za-z_\-\x80-\xff"
+_NOT_AFTER_LABEL = rf"\.*(?:[^.{_LABEL}]|$)"
+"""What may follow a blank node, by bytes; a label may have dots inside."""
+_NOT_AFTER_TAG = "(?:[^0-9A-Za-z-]|$)"
+_NOT_AFTER_TEXT = r"(?:[^@^]|$)"
+_TAGGED = re.compile(r'"@[A-Za-z0-9-]+\Z')
 
 
 class Occurrence(NamedTuple):
@@ -51,7 +60,19 @@ def _pattern(term: str) -> bytes:
     if is_iri(term):
         return re.escape(term[1:-1].encode()) + _END
     forms = {term, json.dumps(term)[1:-1], json.dumps(term, ensure_ascii=False)[1:-1]}
-    return b"|".join(re.escape(form.encode()) for form in sorted(forms))
+    found = b"|".join(re.escape(form.encode()) for form in sorted(forms))
+    return b"(?:%b)%b" % (found, _after(term).encode())
+
+
+def _after(term: str) -> str:
+    """A pattern of what may follow a term that is not the beginning of another one."""
+    if is_blank_node(term):
+        return _NOT_AFTER_LABEL
+    if not is_literal(term):
+        return ""
+    if _TAGGED.search(term):
+        return _NOT_AFTER_TAG
+    return _NOT_AFTER_TEXT if term.endswith('"') else ""
 
 
 def _in_bytes(path: Path, patterns: Sequence[tuple[str, re.Pattern[bytes]]]) -> Iterator[str]:
@@ -73,7 +94,8 @@ def _in_columns(path: Path, terms: Sequence[str]) -> Iterator[str]:
 
 
 def _holds(texts: pa.Array, term: str) -> bool:
-    return bool(pc.any(pc.match_substring(texts, term)).as_py())
+    pattern = f"{re.escape(term)}{_after(term)}".replace(r"\xff", r"\x{10ffff}")
+    return bool(pc.any(pc.match_substring_regex(texts, pattern)).as_py())
 
 
 def _texts(column: pa.Array) -> list[pa.Array]:

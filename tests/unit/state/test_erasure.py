@@ -356,3 +356,37 @@ def test_a_replica_forgets_what_is_erased(stored):
     with pytest.raises(StateError, match="Epoch 0 is too old"):
         replicas[1].follow()
     assert replicas[1].lost
+
+
+@pytest.mark.parametrize(
+    ("term", "texts", "others"),
+    [
+        (
+            "_:b1",
+            ("_:b1", "_:b1 .", "<<( _:b1 <a:p> _:b2 )>>"),
+            ("_:b10", "_:b1.x", "_:b1é", "_:b1-"),
+        ),
+        ('"9"', ('"9"', 'x "9" .'), ('"9"^^<a:b>', '"9"@en')),
+        ('"x"@en', ('"x"@en', '<<( _:b1 <a:p> "x"@en )>>'), ('"x"@en-us', '"x"@en--ltr')),
+        ('"a.b("^^<a:d>', ('"a.b("^^<a:d>',), ('"aab("^^<a:d>',)),
+    ],
+)
+def test_the_beginning_of_another_term_is_not_found(tmp_path, term, texts, others):
+    """In text and in columns, where the search would report what is still wanted."""
+    for text in (*texts, *others):
+        (tmp_path / "a.txt").write_text(text)
+        pq.write_table(pa.table({"term": [text]}), tmp_path / "b.parquet")
+        found = [path.name for path, _ in occurrences([tmp_path], [term])]
+        assert found == (["a.txt", "b.parquet"] if text in texts else [])
+
+
+def test_a_blank_node_is_erased(tmp_path):
+    """Also where a triple term alone mentions it; another node whose label begins alike stays."""
+    about = ("triple", (EX("claim"), EX("reifies"), triple_term("_:b1", EX("mail"), MAIL)))
+    other = ("triple", (EX("carl"), EX("knows"), "_:b10"))
+    with closing(StoredReasoner(tmp_path / "state/tables", RULES, closure=True)) as stored:
+        stored.run([(*about, 1), (*other, 1)])
+        stored.run([(*about, -1)])
+        purge(stored, Request(terms=("_:b1",)))
+        assert found(stored, ("_:b1", "_:b10")) == {"_:b10"}
+        assert present(stored.directory) == stored.present[-1]
