@@ -43,6 +43,7 @@ reaches(?x, ?y) :- [?x, ex:next, ?y] .
 reaches(?x, ?z) :- reaches(?x, ?y), reaches(?y, ?z) .
 """
 QUADS = RULES + "[?y, ex:next, ?x, ex:back] :- [?x, ex:next, ?y] .\n"
+QUOTED = RULES + "[ex:map, ex:has, <<( ?x ex:next ?y )>>] :- [?x, ex:next, ?y] .\n"
 
 
 def invoke(case, command, *arguments):
@@ -75,7 +76,7 @@ def printed(case, count, *arguments):
     [
         (PREDICATES, "json", "derived", 3),
         (QUADS, "nquads", "all", 2),
-        (RULES, "rdf-patch", "derived", 3),
+        (QUOTED, "rdf-patch", "derived", 3),
     ],
 )
 def test_a_snapshot_and_what_follows_is_the_closure(  # noqa: PLR0917 - the case

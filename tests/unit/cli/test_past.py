@@ -135,3 +135,36 @@ def test_what_cannot_be_told_is_refused(ask, arguments, message):
     """One message names what is wrong."""
     with pytest.raises(StreamReasonerError, match=message):
         ask(*arguments)
+
+
+def test_triple_terms_of_the_past(tmp_path):
+    """They are printed as rules have them, or as terms, and patterns match them and their parts."""
+    (tmp_path / "pipeline.toml").write_text(CONFIGURATION)
+    said = f'<<( {EX("anna")} {EX("in")} "Oslo"@nb--ltr )>>'
+    rules = """@prefix ex: <http://example.org/> .
+[?x, ex:of, ?y] :- [?c, ex:says, <<( ?x ?p ?y )>>] .
+"""
+    with closing(StoredReasoner(tmp_path / "state/tables", rules)) as stored:
+        stored.run([triple("claim", "says", said)])
+        stored.run([triple("claim", "says", said, -1)])
+
+    def run(*arguments):
+        command = [*arguments, "--config", str(tmp_path / "pipeline.toml")]
+        result = CliRunner().invoke(app, command)
+        assert result.exception is None, result.output
+        return result.stdout
+
+    short = '<<( ex:anna ex:in "Oslo"@nb--ltr )>>'
+    assert run("state", "[_, ex:says, ?x]", "--at", "0") == f"[ex:claim, ex:says, {short}]\n"
+    assert run("state", f"[?s, ex:says, {short}]", "--at", "0").startswith("[ex:claim, ")
+    assert run("state", "[_, ex:of, ?x]", "--at", "0") == '[ex:anna, ex:of, "Oslo"@nb--ltr]\n'
+    assert run("state", "[_, ex:says, ?x]") == ""
+    printed = [json.loads(line) for line in run("diff", "0", "1", "--format", "json").splitlines()]
+    args = [EX("claim"), EX("says"), said]
+    assert {"predicate": "triple", "args": args, "diff": -1} in printed
+    message = json.dumps({**dict(zip("spo", args, strict=True)), "diff": 1})
+    for fact in (f"[ex:claim, ex:says, {short}]", message):
+        assert [line.split("  ")[0] for line in run("history", fact).splitlines()[:2]] == [
+            "+ epoch 0",
+            "- epoch 1",
+        ]
