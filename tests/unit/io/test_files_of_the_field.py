@@ -265,6 +265,15 @@ def described(content, about="", root=""):
         (TEXT, 'xmlns:its="a:b"', 'its:dir="rtl" xml:lang="ar"', '"x"@ar--rtl'),
         (TEXT, 'rdf:version="1.1"', 'its:dir="rtl" xml:lang="ar"', '"x"@ar'),
         (TEXT, 'its:dir="rtl"', "", '"x"'),
+        (TEXT, 'xml:lang=""', 'its:dir="rtl" xml:lang="ar"', '"x"'),
+        ('<e:p xml:lang="">x</e:p>', 'xml:lang="ar"', "", '"x"'),
+        ('<e:p xml:lang="ar">x</e:p>', 'xml:lang=""', "", '"x"@ar'),
+        (
+            f'<e:p rdf:parseType="Triple" xml:lang="">{TERM}</e:p>',
+            "",
+            'xml:lang="ar"',
+            '<<( <a:s> <http://e/q> "x" )>>',
+        ),
         ('<e:p xml:lang="ar">x</e:p>', "", 'its:dir="rtl"', '"x"@ar--rtl'),
         (
             f'<e:p rdf:parseType="Triple" its:dir="rtl">{TERM}</e:p>',
@@ -275,7 +284,7 @@ def described(content, about="", root=""):
     ],
 )
 def test_base_directions_are_inherited_in_xml(content, about, root, expected):
-    """By all elements in the one that has them, as the language is."""
+    """By all elements in the one that has them, as the language is; an empty one ends it."""
     [(_, _, found)] = message("rdf-xml", described(content, about, root).encode())
     assert found == expected
 

@@ -24,7 +24,11 @@ from streamreasoner.io.formats.reading.graphs.labels import (
     WatchedStream,
 )
 from streamreasoner.io.formats.reading.graphs.mistakes import MalformedError
-from streamreasoner.io.formats.reading.graphs.xml import MalformedXmlError, PlainXml
+from streamreasoner.io.formats.reading.graphs.xml import (
+    NO_LANGUAGE,
+    MalformedXmlError,
+    PlainXml,
+)
 from streamreasoner.io.formats.reading.timestamps import EventTimes
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.lang.ast import bracketed
@@ -35,11 +39,16 @@ from streamreasoner.rdf.terms import canonical, of_oxigraph
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+    from typing import TypeAlias
 
     from streamreasoner.io.formats.reading.document import Document
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.rejected import Rejections
     from streamreasoner.rdf.dictionary import Dictionary
+
+    _Term: TypeAlias = (
+        "pyoxigraph.NamedNode | pyoxigraph.BlankNode | pyoxigraph.Literal | pyoxigraph.Triple"
+    )
 
 TRIPLE_PART = "Triple"
 """What the parts of such messages are called."""
@@ -254,11 +263,30 @@ def _in_rdf(quad: pyoxigraph.Quad, prepared: json_ld_text.JsonLdText) -> pyoxigr
 def _rdf_xml(stream: io.RawIOBase | io.BytesIO, base: str | None) -> Iterator[pyoxigraph.Quad]:
     xml = PlainXml(cast("io.RawIOBase", stream), base)
     try:
-        yield from rdf_xml_parser(xml, base)
+        for quad in rdf_xml_parser(xml, base):
+            given = quad.object
+            value = _with_language(given)
+            if value is given:
+                yield quad
+            else:
+                yield pyoxigraph.Quad(quad.subject, quad.predicate, value, quad.graph_name)
     except MalformedXmlError as error:
         raise MalformedError(error.reason, *error.place) from None
     except SyntaxError as error:
         raise mistakes.of_parser(error, place=xml.place) from None
+
+
+def _with_language(term: _Term) -> _Term:
+    """A term, in which literals have a language if the document gives them one."""
+    match term:
+        case pyoxigraph.Literal(language=language) if language == NO_LANGUAGE:
+            return pyoxigraph.Literal(term.value)
+        case pyoxigraph.Triple():
+            given = term.object
+            value = _with_language(given)
+            if value is not given:
+                return pyoxigraph.Triple(term.subject, term.predicate, value)
+    return term
 
 
 def rdf_xml_parser(xml: PlainXml, base: str | None) -> pyoxigraph.QuadParser:

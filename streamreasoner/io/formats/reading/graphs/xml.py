@@ -46,6 +46,8 @@ _MARKS = (
     (b"\0<\0?", "utf-16-be"),
 )
 _NOT_LITERAL = ("Resource", "Collection", "Triple")
+NO_LANGUAGE = "x-none"
+"""What pyoxigraph reads in place of an empty `xml:lang`, which it refuses: literals without one."""
 _OWL = "http://www.w3.org/2002/07/owl#"
 _AMPLIFICATION = expat.errors.codes.get(
     "limit on input amplification factor (from DTD and entities) breached"
@@ -180,6 +182,10 @@ class PlainXml:
         if mistake := scope.mistake(pairs):
             raise self._malformed(mistake)
         pairs = [self._with_base(*pair) for pair in scope.with_direction(pairs)]
+        pairs = [
+            (key, value or NO_LANGUAGE) if key == "xml:lang" else (key, value)
+            for key, value in pairs
+        ]
         if (found := self._literal_attribute(pairs)) is None:
             self._write(_tag(name, pairs))
         else:
