@@ -268,6 +268,7 @@ def described(content, about="", root=""):
         (TEXT, 'xml:lang=""', 'its:dir="rtl" xml:lang="ar"', '"x"'),
         ('<e:p xml:lang="">x</e:p>', 'xml:lang="ar"', "", '"x"'),
         ('<e:p xml:lang="ar">x</e:p>', 'xml:lang=""', "", '"x"@ar'),
+        ('<e:p xml:lang="X-NONE">x</e:p>', "", "", '"x"@x-none'),
         (
             f'<e:p rdf:parseType="Triple" xml:lang="">{TERM}</e:p>',
             "",

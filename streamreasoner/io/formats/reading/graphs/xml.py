@@ -46,8 +46,8 @@ _MARKS = (
     (b"\0<\0?", "utf-16-be"),
 )
 _NOT_LITERAL = ("Resource", "Collection", "Triple")
-NO_LANGUAGE = "x-none"
-"""What pyoxigraph reads in place of an empty `xml:lang`, which it refuses: literals without one."""
+NO_LANGUAGE = "x-no-no-language"
+"""What pyoxigraph reads in place of an empty `xml:lang`, which it refuses: a tag that none has."""
 _OWL = "http://www.w3.org/2002/07/owl#"
 _AMPLIFICATION = expat.errors.codes.get(
     "limit on input amplification factor (from DTD and entities) breached"
