@@ -157,12 +157,3 @@ def test_a_solution_without_values_keeps_its_line():
     answer = solutions([(None,), ('"x"',)], ("x",))
     assert to_csv(answer) == 'x\r\n""\r\nx\r\n'
     assert to_tsv(answer) == '?x\n\n"x"\n'
-
-
-def test_triple_terms_are_written_however_deep_they_are_nested():
-    """In every format; what reads them may not go so deep."""
-    term = '"x"'
-    for _ in range(3000):
-        term = f"<<( <http://e.x/a> <http://e.x/p> {term} )>>"
-    for write in (to_json, to_xml, to_csv, to_tsv):
-        assert write(solutions([(term, None)])).count("http://e.x/p") == 3000
