@@ -94,6 +94,17 @@ def test_terms_that_are_nested_too_deeply_are_rejected(content_type):
         assert len(result.rejected) == (not is_accepted)
 
 
+@pytest.mark.parametrize("content_type", MESSAGES)
+def test_a_content_type_may_have_a_version(content_type):
+    """It changes nothing, as no other parameter does."""
+    value = MESSAGES[content_type].format(
+        json.dumps(term(2)) if "json" in content_type else term(2)
+    )
+    for parameters in ("; version=1.2", ';version="1.2-basic"; charset=utf-8'):
+        result = decoded(value.encode(), f"{content_type}{parameters}".encode())
+        assert [len(each.args) for each in result.updates] == [1]
+
+
 def test_what_is_written_around_the_deepest_term_is_too_deep():
     """A reifier of Turtle adds a level, and so does a function, which has no value then."""
     value = f"<< <a:s> <a:p> {term(DEEPEST)} >> <a:p> 1 ."
