@@ -52,6 +52,8 @@ _UNREADABLE = re.compile(
     r"|checksum|ChecksumException|JsonParseException|JsonMappingException",
 )
 """What Spark and Delta report about missing or damaged files."""
+_CALLS = "at ", "An error occurred while calling "
+"""What lines about calls begin with, among them calls of `parquet` that fail for any reason."""
 _TASKS = 4  # per core, so that most likely every executor gets one
 
 
@@ -132,7 +134,8 @@ def explained(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
             return method(self, *args, **named)
         except (Py4JJavaError, PySparkException, UnreadableFileError) as error:
             lines = [line.strip() for line in str(error).splitlines()]
-            reasons = [line for line in lines if _UNREADABLE.search(line) and line[:3] != "at "]
+            told = (line for line in lines if not line.startswith(_CALLS))
+            reasons = [line for line in told if _UNREADABLE.search(line)]
             if isinstance(error, UnreadableFileError):
                 reasons = lines
             if not reasons:

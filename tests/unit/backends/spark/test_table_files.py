@@ -7,10 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PySparkException
 
-from streamreasoner.backends.spark.files import UnreadableFileError, local_path
+from streamreasoner.backends.spark.files import UnreadableFileError, explained, local_path
 from streamreasoner.backends.spark.queries.columns import schema
 from streamreasoner.backends.spark.tables import table_files
+from streamreasoner.errors import StateError
 
 FORM = schema(("a0", "a1", "iteration", "multiplicity"))
 
@@ -44,6 +46,27 @@ def test_damage_is_noticed_and_the_file_is_named(place):
 
     with pytest.raises(UnreadableFileError, match=r"a b\?c#d%20\.parquet"):
         table_files.read([place], FORM, 9)
+
+
+@pytest.mark.parametrize(
+    ("cause", "raised"),
+    [
+        ("java.io.FileNotFoundException: a.parquet", StateError),
+        ("java.lang.OutOfMemoryError: Java heap space", PySparkException),
+    ],
+)
+def test_only_what_is_about_files_is_explained_by_them(cause, raised):
+    """A call that reads a file may fail for another reason, which no deletion of files removes."""
+
+    class Reader:
+        place = "file:/a"
+
+        @explained
+        def read(self):
+            raise PySparkException(f"An error occurred while calling o1.parquet.\n: {cause}")
+
+    with pytest.raises(raised, match=cause):
+        Reader().read()
 
 
 def test_places_are_paths():
