@@ -1,15 +1,18 @@
-"""A state divided among parts: the critical path, what is exchanged, and the memory of a part.
+"""A state divided among parts: on the cores of this machine, and counted for more of them.
 
     python benchmarks/parts.py [CASE...] [--parts 1 2 4 8 16 32 64] [--scale 10] [--json FILE]
 
-All parts run in one thread, in turns. The critical path is what they would take on a core each: of
-every step the seconds of the part that takes longest, summed. It leaves out what threads or
-machines add: waiting for each other, caches that they share, a network. Each case is loaded, then a
-batch of its input goes and comes back. One store is in the first row.
+Each case is loaded, then a batch of its input goes and comes back. The first table is by the clock:
+parts in threads, as many as this machine has processors, next to one store in one thread and one as
+it is by default, which has a second thread for what is large. One update is the median of 20 that
+go and come, with its changes read.
 
-Rows are what parts fetch from others: heads, and changes of facts that they have copies of. A row
-is taken as 24 bytes: three arguments, an iteration, a multiplicity. Times are seconds of processor
-time, the least of the rounds.
+In the second table all parts run in one thread, in turns. The critical path is what they would take
+on a core each: of every step the seconds of the part that takes longest, summed. It leaves out what
+threads or machines add: waiting for each other, caches that they share, a network. Rows are what
+parts fetch from others: heads, and changes of facts that they have copies of. A row is taken as 24
+bytes: three arguments, an iteration, a multiplicity. Times are of the processor there, and the
+least of the rounds in both.
 """
 
 from __future__ import annotations
@@ -18,10 +21,10 @@ import argparse
 import gc
 import sys
 import time
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,12 +33,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import generators, harness, programs
 from streamreasoner import rulesets
+from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.parts.backend import PartsBackend
-from streamreasoner.backends.store import columnar
+from streamreasoner.backends.parts.crew import Crew
+from streamreasoner.backends.store import columnar, in_memory
 from streamreasoner.engine.session import Session, Store
 from streamreasoner.engine.updates import Updates
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.system.processors import processors
 from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
@@ -46,12 +52,10 @@ if TYPE_CHECKING:
 
 NUMBERS = (1, 2, 4, 8, 16, 32, 64)
 BATCH = 10_000
+"""Triples of LUBM(1) that go and come; of larger ones, as many times more."""
+SINGLE = 20
 ROW_BYTES = 24
 MEBIBYTE = 1 << 20
-STEPS = (
-    "add", "enter", "reduce", "next_touched", "settle", "fetch_changes", "derive", "fetch_heads",
-    "empty_outbox", "commit",
-)  # fmt: skip
 
 
 def main() -> int:
@@ -66,57 +70,108 @@ def main() -> int:
     tables = []
     for name in options.cases or CASES:
         case = CASES[name](options.scale)
+        cores = [number for number in options.parts if 1 < number <= processors()]
+        clock = [by_the_clock(case, number, options.rounds) for number in (0, 1, *cores)]
+        header: tuple[str, ...] = (
+            "cores",
+            "load, s",
+            "batch goes, s",
+            "comes, s",
+            "one update, ms",
+        )
+        tables.append(harness.print_table(f"{case.name}, by the clock", header, clock))
         rows = [measure(case, parts, options.rounds) for parts in (0, *options.parts)]
         header = (
             *("parts", "load", "of all parts", "batch"),
             *("heads", "changes", "MiB exchanged", "largest part, MiB", "largest share, %"),
         )
         tables.append(harness.print_table(f"{case.name}, CPU seconds", header, rows))
-    harness.save(options.json, {**harness.machine(), "tables": tables})
+        harness.save(options.json, {**harness.machine(), "tables": tables})
     return 0
 
 
-@dataclass(slots=True)
-class Meter:
-    """Seconds of processor time of steps that all parts take.
+class Meter(Crew):
+    """Takes steps in turns, and measures their processor time.
 
     Attributes:
-        longest: By step and how often it was taken, those of the part that took longest.
+        longest: Seconds of the part that took longest, of all steps together.
         total: Those of all parts together.
     """
 
-    longest: defaultdict[tuple[str, int], float] = field(default_factory=lambda: defaultdict(float))
-    total: float = 0.0
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.longest = self.total = 0.0
 
-    def watch(self, part: object) -> None:
-        """Meter the steps of a part."""
-        taken: Counter[str] = Counter()
-        for step in STEPS:
-            setattr(part, step, partial(self._timed, taken, step, getattr(part, step)))
-
-    def _timed(
-        self,
-        taken: Counter[str],
-        step: str,
-        method: Callable[..., Any],
-        *arguments: Any,
-        **named: Any,
-    ) -> Any:
-        started = time.process_time()
-        result = method(*arguments, **named)
-        seconds = time.process_time() - started
-        place = step, taken[step]
-        taken[step] += 1
-        self.longest[place] = max(self.longest[place], seconds)
-        self.total += seconds
-        return result
+    def take_in_turns(self, step: Callable[[int], object], parts: int) -> None:
+        """Take a step in each part."""
+        seconds = []
+        for part in range(parts):
+            started = time.process_time()
+            step(part)
+            seconds.append(time.process_time() - started)
+        self.longest += max(seconds)
+        self.total += sum(seconds)
 
     def read(self) -> tuple[float, float]:
         """The critical path and the seconds of all parts since the last reading."""
-        found = sum(self.longest.values()), self.total
-        self.longest.clear()
-        self.total = 0.0
+        found = self.longest, self.total
+        self.longest = self.total = 0.0
         return found
+
+
+class OneThread(ColumnarBackend):
+    """A store that has no second thread."""
+
+    large = 1 << 62
+
+
+def by_the_clock(case: Case, cores: int, rounds: int) -> tuple[Any, ...]:
+    """The row of a number of cores; 0 is one store in one thread. The least times of the rounds."""
+    found = [_by_the_clock(case, cores) for _ in range(rounds)]
+    name = {0: "one store, one thread", 1: "one store"}.get(cores, f"{cores} parts")
+    return (name, *map(min, zip(*found, strict=True)))
+
+
+def _by_the_clock(case: Case, cores: int) -> tuple[float, ...]:
+    run = Run(case, in_memory(cores) if cores else columnar(kind=OneThread))
+
+    def seconds(updates: Sequence[Updates], *, report: bool = False) -> float:
+        started = time.perf_counter()
+        run.session.apply(updates, report=report)
+        return time.perf_counter() - started
+
+    epochs = run.encoded(case.rows, 1), run.encoded(case.batch, -1), run.encoded(case.batch, 1)
+    whole = [seconds(updates) for updates in epochs]
+    single = [
+        seconds([each.take(np.array([row])) for each in epoch[:1]], report=True)
+        for row in range(min(SINGLE, len(epochs[1][0].args)))
+        for epoch in epochs[1:]
+    ]
+    return (*whole, 1_000 * median(single))
+
+
+class Run:
+    """A case in a store.
+
+    Args:
+        case: The case.
+        store: An empty store.
+    """
+
+    def __init__(self, case: Case, store: Store) -> None:
+        self.session = Session(check_text(case.rules), store)
+        self._case, self._dictionary = case, store.dictionary
+
+    def encoded(self, rows: Any, sign: int) -> list[Updates]:
+        """Rows of the case as updates."""
+        return [
+            Updates(
+                name,
+                self._dictionary.encode(self._case.terms(cells.reshape(-1))).reshape(cells.shape),
+                np.full(len(cells), sign, np.int64),
+            )
+            for name, cells in self._case.split(rows).items()
+        ]
 
 
 def measure(case: Case, parts: int, rounds: int) -> tuple[Any, ...]:
@@ -132,37 +187,25 @@ def _measure(case: Case, parts: int) -> tuple[Any, ...]:
     made: list[PartsBackend] = []
 
     def backend(plan: ProgramPlan) -> PartsBackend:
-        made.append(PartsBackend(plan, dictionary, Values(dictionary), parts))
-        for part in made[0].parts:
-            meter.watch(part)
+        made.append(PartsBackend(plan, dictionary, Values(dictionary), parts, crew=meter))
+        made[0].large = 0
         return made[0]
 
-    store = Store(dictionary, backend) if parts else columnar(dictionary)
-    session = Session(check_text(case.rules), store)
-
-    def encoded(rows: Any, sign: int) -> list[Updates]:
-        return [
-            Updates(
-                name,
-                dictionary.encode(case.terms(cells.reshape(-1))).reshape(cells.shape),
-                np.full(len(cells), sign, np.int64),
-            )
-            for name, cells in case.split(rows).items()
-        ]
+    run = Run(case, Store(dictionary, backend) if parts else columnar(dictionary, OneThread))
 
     def epoch(updates: Sequence[Updates]) -> tuple[float, float]:
         started = time.process_time()
-        session.apply(updates, report=False)
+        run.session.apply(updates, report=False)
         whole = time.process_time() - started
         return meter.read() if parts else (whole, whole)
 
-    load, total = epoch(encoded(case.rows, 1))
-    engine = session.engine
+    load, total = epoch(run.encoded(case.rows, 1))
+    engine = run.session.engine
     sizes = [part.statistics() for each in made for part in each.parts] or [engine.statistics()]
     fetched = np.array([part.fetched for each in made for part in each.parts] or [(0, 0)])
     heads, changes = (int(count) for count in fetched.sum(axis=0))
     share = max(each.facts for each in sizes) / sum(each.facts for each in sizes)
-    gone, back = (epoch(encoded(case.batch, sign))[0] for sign in (-1, 1))
+    gone, back = (epoch(run.encoded(case.batch, sign))[0] for sign in (-1, 1))
     return (
         load,
         total,
@@ -176,7 +219,7 @@ def _measure(case: Case, parts: int) -> tuple[Any, ...]:
 
 
 def _lubm(ruleset: str, scale: int) -> Case:
-    case = programs.rho_df(scale, 1, BATCH)
+    case = programs.rho_df(scale, 1, BATCH * scale)
     return replace(case, name=f"{ruleset} on LUBM({scale})", rules=rulesets.text(ruleset))
 
 

@@ -22,7 +22,7 @@ from streamreasoner.api.updates import (
     encoded,
     milliseconds,
 )
-from streamreasoner.backends.store import columnar
+from streamreasoner.backends.store import in_memory
 from streamreasoner.engine.epoch import (
     DEFAULT_MAX_NEW_TERMS,
     DEFAULT_RECURSION_LIMIT,
@@ -60,8 +60,7 @@ class Reasoner(Questions):
     Any number of threads may call its methods. They take turns: each sees whole epochs, and the
     outcome is that of some order of the calls. A query takes its turn to read an epoch and to look
     up terms, and is evaluated next to other calls; results are decoded without a turn, and stay
-    valid whatever comes after them. Of the session, only the methods take turns: use its
-    dictionary and its engine while no other thread uses the reasoner.
+    valid. Of the session, only the methods take turns: do not use its engine next to other threads.
 
     Attributes:
         session: The same on ids, for callers that have ids.
@@ -73,6 +72,7 @@ class Reasoner(Questions):
         max_new_terms: Most new terms that the rules of an epoch may make.
         allowed_lateness: How far the frontier stays behind the greatest event time.
         store: Storage of terms and facts; by default the memory of this process.
+        cores: How many cores large epochs may use, from 1 to 64, each with a part of the facts.
     """
 
     def __init__(
@@ -83,6 +83,7 @@ class Reasoner(Questions):
         max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
         allowed_lateness: timedelta = timedelta(0),
         store: Store | None = None,
+        cores: int = 1,
     ) -> None:
         if not isinstance(program, CheckedProgram):
             raise TypeError(
@@ -91,7 +92,7 @@ class Reasoner(Questions):
             )
         session = Session(
             program,
-            columnar() if store is None else store,
+            in_memory(cores) if store is None else store,
             recursion_limit=recursion_limit,
             max_new_terms=max_new_terms,
         )
@@ -123,6 +124,7 @@ class Reasoner(Questions):
         recursion_limit: int = DEFAULT_RECURSION_LIMIT,
         max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
         allowed_lateness: timedelta = timedelta(0),
+        cores: int = 1,
     ) -> Reasoner:
         """A reasoner for rules given as text, as the path of a file or as the name of a ruleset.
 
@@ -132,11 +134,13 @@ class Reasoner(Questions):
                 text then. By default a path tells it, and a text is of the rule language.
             graphs: How the quads of named graphs count for rules about triples: not at all, as
                 triples, or so that rules hold within each graph. By default as the rules say it.
-            recursion_limit: Iterations after which a stratum counts as not converging.
-            max_new_terms: Most new terms that the rules of an epoch may make.
-            allowed_lateness: How far the frontier stays behind the greatest event time.
+            recursion_limit: As of the class.
+            max_new_terms: As of the class.
+            allowed_lateness: As of the class.
+            cores: As of the class.
 
         Raises:
+            DataError: There cannot be so many cores.
             ProgramError: The rules are invalid; the message lists every error with its position.
         """
         return cls(
@@ -144,6 +148,7 @@ class Reasoner(Questions):
             recursion_limit=recursion_limit,
             max_new_terms=max_new_terms,
             allowed_lateness=allowed_lateness,
+            cores=cores,
         )
 
     @classmethod
@@ -156,6 +161,7 @@ class Reasoner(Questions):
         recursion_limit: int = DEFAULT_RECURSION_LIMIT,
         max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
         allowed_lateness: timedelta = timedelta(0),
+        cores: int = 1,
     ) -> Reasoner:
         """A reasoner whose state is in a directory, in the Delta tables that a pipeline has.
 
@@ -168,11 +174,13 @@ class Reasoner(Questions):
             directory: The directory; created if absent.
             rules: The rules of a new state. For a state that is there, None or its present rules.
             graphs: As in `from_rules`.
-            recursion_limit: Iterations after which a stratum counts as not converging.
-            max_new_terms: Most new terms that the rules of an epoch may make.
-            allowed_lateness: How far the frontier stays behind the greatest event time.
+            recursion_limit: As of the class.
+            max_new_terms: As of the class.
+            allowed_lateness: As of the class.
+            cores: As of the class.
 
         Raises:
+            DataError: There cannot be so many cores.
             ProgramError: The rules are invalid; the message lists every error with its position.
             EnvironmentSetupError: Another process has it open, or the directory cannot be written.
             StateError: The state is damaged, of another version, of a pipeline, or has other rules;
@@ -186,6 +194,7 @@ class Reasoner(Questions):
             None if rules is None else load_program(rules, graphs),
             recursion_limit=recursion_limit,
             max_new_terms=max_new_terms,
+            cores=cores,
         )
         return cls.of_session(session, allowed_lateness)
 
@@ -413,19 +422,12 @@ class Reasoner(Questions):
             EngineError: The epoch failed and was rolled back.
         """
         from streamreasoner.api.asking.updating import AssertedFacts  # noqa: PLC0415 - few do this
-        from streamreasoner.query.sparql.limits import QueryLimits  # noqa: PLC0415
-        from streamreasoner.query.sparql.updating.perform import perform  # noqa: PLC0415
-        from streamreasoner.sparql.parse import parse_update  # noqa: PLC0415
 
-        request = parse_update(text, "<update>", base)
         time = None if ts is None else milliseconds(ts)
         before = AssertedFacts(
             self.session, self._epoch_facts(), self._lateness, time, inferred=inferred
         )
-        edits = perform(request, before, limits or QueryLimits())
-        updates = before.updates(edits)
-        before.check_deletions(edits, updates)
-        return self._apply(updates)
+        return self._apply(before.perform(text, base, limits))
 
     def _apply(self, updates: Sequence[Updates]) -> Diff:
         return self._diff(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.parts.backend import PartsBackend
 from streamreasoner.engine.session import Store
+from streamreasoner.errors import DataError
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from streamreasoner.engine.ports import Backend
     from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.state import Tables
+
+
+MOST_CORES = 64
+"""A state is divided among at most so many parts."""
 
 
 def columnar(
@@ -33,6 +38,21 @@ def columnar(
     return Store(terms, lambda plan: kind(plan, terms, Values(terms)))
 
 
+def in_memory(cores: int = 1, dictionary: Dictionary | None = None) -> Store:
+    """A store in the memory of this process, on a number of cores.
+
+    Args:
+        cores: The number: 1 for a whole state, or else among as many parts it is divided.
+        dictionary: Terms and their ids; by default none yet.
+
+    Raises:
+        DataError: It is not a number of cores.
+    """
+    if isinstance(cores, bool) or not isinstance(cores, int) or not 1 <= cores <= MOST_CORES:
+        raise DataError(f"cores must be an integer from 1 to {MOST_CORES}, not {cores!r}.")
+    return columnar(dictionary) if cores == 1 else divided(cores, dictionary)
+
+
 def divided(parts: int, dictionary: Dictionary | None = None) -> Store:
     """A store in the memory of this process whose facts are divided among parts.
 
@@ -44,20 +64,30 @@ def divided(parts: int, dictionary: Dictionary | None = None) -> Store:
     return Store(terms, lambda plan: PartsBackend(plan, terms, Values(terms), parts))
 
 
-def restored(tables: Tables, before: int, terms: Callable[[int], pa.Array] | None = None) -> Store:
+def restored(
+    tables: Tables,
+    before: int,
+    terms: Callable[[int], pa.Array] | None = None,
+    *,
+    cores: int = 1,
+) -> Store:
     """A store in the memory of this process, with what tables have.
 
     Args:
         tables: The tables of a state.
         before: The epoch to stop before.
         terms: Gives further terms from an id on, which they have had before; None: there are none.
+        cores: As of `in_memory`.
+
+    Raises:
+        DataError: As of `in_memory`.
     """
     dictionary = Dictionary()
     # Before the program's constants, so that terms keep their ids.
     tables.restore_terms(dictionary)
     if terms is not None:
         dictionary.encode(terms(len(dictionary)))
-    empty = columnar(dictionary)
+    empty = in_memory(cores, dictionary)
 
     def backend(plan: ProgramPlan) -> Backend:
         made = empty.backend(plan)

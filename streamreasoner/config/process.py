@@ -62,6 +62,8 @@ class PipelineConfig:
             Default: that of the state, else `streamreasoner-<output topic>`.
         backend: Where the state is kept: `columnar` for the driver's memory, `spark` for Delta
             tables that Spark joins, `auto` to choose by size. May change between starts.
+        cores: How many cores large epochs may use if the state is in the driver's memory, each with
+            a part of the facts. May change between starts.
         max_state_bytes: Memory for the state before `auto` moves it to Spark; 0 for a share of this
             process's limit.
         max_offsets_per_trigger: Most messages in a batch.
@@ -80,6 +82,7 @@ class PipelineConfig:
 
     app_id: str = _key(kinds.NAME, "")
     backend: str = _key(kinds.one_of("auto", "columnar", "spark"), "auto")
+    cores: int = _key(kinds.whole(1, 64), 1)
     max_state_bytes: int = _key(kinds.whole(0, 1 << 50), 0)
     max_offsets_per_trigger: int = _key(kinds.whole(1, 10_000_000), 200_000)
     target_batch_time: float = _key(kinds.seconds(0.1, 3_600), 10.0)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import cache, cached_property
-from threading import Lock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from llvmlite import binding  # type: ignore[import-untyped]
@@ -45,6 +45,7 @@ _OPTIONS = {
 _LOWERED = {"no_cpython_wrapper": True}
 _WORD = 64
 _loading = Lock()
+_adding = RLock()
 
 
 def kernel(function: _Function) -> _Function:
@@ -102,13 +103,15 @@ class _Kernel(CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         """Load the kernel from the image; compile it if it is called with other types."""
         arguments, _ = sigutils.normalize_signature(sig)
-        if arguments not in self.overloads:
-            loaded = _image().kernel(self.py_func, tuple(arguments))
-            if loaded is None:
-                self.inside.compile(arguments)
-                loaded = self.inside.overloads[arguments]
-            self.add_overload(loaded)
-        return self.overloads[arguments].entry_point
+        # Added twice, by two threads, it would be ambiguous, and so looked up here in each call.
+        with _adding:
+            if arguments not in self.overloads:
+                loaded = _image().kernel(self.py_func, tuple(arguments))
+                if loaded is None:
+                    self.inside.compile(arguments)
+                    loaded = self.inside.overloads[arguments]
+                self.add_overload(loaded)
+            return self.overloads[arguments].entry_point
 
 
 def _is_narrow(integer: Any) -> bool:

@@ -168,7 +168,7 @@ def _restored(  # noqa: PLR0917 - in the order of use
     store = (
         in_spark(config, recovered, stop.result(starting))
         if place is BackendKind.SPARK
-        else in_memory(recovered)
+        else in_memory(config, recovered)
     )
     progress = progress_before(config, recovered)
     stop.check()

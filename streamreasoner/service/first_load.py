@@ -129,7 +129,9 @@ def _restored(config: Config, checked: Checked, stack: ExitStack) -> Restored:
     output = open_output(config, stack)
     recovered = recover(config, checked, output, stack)
     store = (
-        in_memory(recovered) if starting is None else in_spark(config, recovered, starting.result())
+        in_memory(config, recovered)
+        if starting is None
+        else in_spark(config, recovered, starting.result())
     )
     session = restore(config, recovered, store, None)
     checkpoint = recovered.checkpoint

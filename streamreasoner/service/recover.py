@@ -239,9 +239,9 @@ def restore(
     return session
 
 
-def in_memory(recovered: Recovered) -> Store:
+def in_memory(config: Config, recovered: Recovered) -> Store:
     """A store in the memory of this process."""
-    return restored(recovered.tables, recovered.point.before)
+    return restored(recovered.tables, recovered.point.before, cores=config.pipeline.cores)
 
 
 def in_spark(config: Config, recovered: Recovered, running: RunningSession) -> Store:

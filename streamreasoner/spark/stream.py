@@ -196,6 +196,7 @@ def reasoner(
     recursion_limit: int = DEFAULT_RECURSION_LIMIT,
     max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
     allowed_lateness: timedelta = timedelta(0),
+    cores: int = 1,
 ) -> StreamReasoner:
     """What keeps the consequences of a stream up to date: give it to `foreachBatch`.
 
@@ -212,9 +213,10 @@ def reasoner(
         recursion_limit: As of `Reasoner.open`.
         max_new_terms: As of `Reasoner.open`.
         allowed_lateness: As of `Reasoner.open`.
+        cores: As of `Reasoner.open`.
 
     Raises:
-        DataError: The name of the stream is not one.
+        DataError: The name of the stream is not one, or the number of cores.
         ProgramError: The rules are invalid; the message lists every error with its position.
         EnvironmentSetupError: Another process has it open, or the directory cannot be written.
         StateError: The state is damaged, of another version, of a pipeline, or has other rules; or
@@ -230,6 +232,7 @@ def reasoner(
         None if rules is None else load_program(rules, graphs),
         recursion_limit=recursion_limit,
         max_new_terms=max_new_terms,
+        cores=cores,
     )
     return StreamReasoner(session, predicate, stream, allowed_lateness)
 

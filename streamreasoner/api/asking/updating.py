@@ -19,8 +19,11 @@ from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError, QueryError
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE, Constant
 from streamreasoner.query.sparql.facts import facts_of_arrays
+from streamreasoner.query.sparql.limits import QueryLimits
 from streamreasoner.query.sparql.updating.edits import graph_of
+from streamreasoner.query.sparql.updating.perform import perform
 from streamreasoner.rdf.texts import column
+from streamreasoner.sparql.parse import parse_update
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -66,6 +69,24 @@ class AssertedFacts:
             for fact in session.program.facts
         )
         self._quads: dict[str | None, list[Quad]] | None = None
+
+    def perform(self, text: str, base: str, limits: QueryLimits | None) -> list[Updates]:
+        """What a request changes; see `Reasoner.update`.
+
+        Args:
+            text: The request.
+            base: An absolute IRI that relative ones are resolved against, before any BASE.
+            limits: What each WHERE may use; None: as much as there is.
+
+        Raises:
+            ProgramError: It is not SPARQL 1.1 Update; the message says where.
+            QueryError: An operation fails, or exceeds a limit.
+            DataError: It inserts what the program does not have, or a document cannot be read.
+        """
+        edits = perform(parse_update(text, "<update>", base), self, limits or QueryLimits())
+        updates = self.updates(edits)
+        self.check_deletions(edits, updates)
+        return updates
 
     def quads(self, graph: str | None) -> list[Quad]:
         """What is asserted in a graph; None: the default graph."""

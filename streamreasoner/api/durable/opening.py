@@ -33,6 +33,7 @@ def open_session(
     *,
     recursion_limit: int = DEFAULT_RECURSION_LIMIT,
     max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
+    cores: int = 1,
 ) -> DurableSession:
     """Open a state, or begin one.
 
@@ -41,8 +42,10 @@ def open_session(
         program: The program of a new state. Of one that is there, the program in effect, or None.
         recursion_limit: Iterations after which a stratum counts as not converging.
         max_new_terms: Most new terms that the rules of an epoch may make.
+        cores: How many cores large epochs may use.
 
     Raises:
+        DataError: It is not a number of cores.
         EnvironmentSetupError: Another process has it open, or the directory cannot be written.
         StateError: It is damaged, of another version, of a pipeline, or has another program; or
             there is none, and no program to begin one.
@@ -71,7 +74,12 @@ def open_session(
             interrupted = None
         session = DurableSession(
             in_effect.checked,
-            restored(tables, before, None if interrupted is None else interrupted.terms_from),
+            restored(
+                tables,
+                before,
+                None if interrupted is None else interrupted.terms_from,
+                cores=cores,
+            ),
             recursion_limit=recursion_limit,
             max_new_terms=max_new_terms,
             known=in_effect.known,

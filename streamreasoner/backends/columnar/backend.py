@@ -125,7 +125,7 @@ class ColumnarBackend:
         self._change = change
         self._migrate(change.after, change)
         self._state.recount()
-        self._extend_values()
+        self.extend_values()
 
     def evaluate(self, rules: Sequence[FullEvaluation]) -> None:
         """Add or subtract what rules of the change derive from all facts."""
@@ -205,7 +205,7 @@ class ColumnarBackend:
 
     def enter(self, stratum: int) -> None:
         """Start a stratum, with the final changes of lower strata as deltas at iteration 0."""
-        self._extend_values()
+        self.extend_values()
         settle.enter(self._table, stratum)
         scalars = self._state.scalars
         lattices = self._state.tables.logged.get(stratum)
@@ -349,7 +349,7 @@ class ColumnarBackend:
 
     def finish_restore(self) -> None:
         """Settle what was loaded."""
-        self._extend_values()
+        self.extend_values()
         self._check(journal.finish_restore(self._table, self._values.table))
         self._state.recount()
         self._state.trim()
@@ -403,7 +403,8 @@ class ColumnarBackend:
             self._threads = Threads(self._state)
         return self._threads
 
-    def _extend_values(self) -> None:
+    def extend_values(self) -> None:
+        """Have the values of all terms, if the program needs values."""
         if self._needs_values:
             self._values.extend()
 

@@ -1,6 +1,7 @@
 """The engine's port over parts. Invariant: every count is that of one store with the whole state.
 
-All parts take a step before any of them takes the next one. They take it in turns here.
+All parts take a step before any of them takes the next one: in threads if there is much to do, or
+else in turns, within one call of a kernel.
 
 A change of the program may change who owns a fact. So the state is put together for the epoch that
 changes the program, and divided anew when it is committed.
@@ -14,6 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
+from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.settling import turns
+from streamreasoner.backends.columnar.placement import place_together, walked_arguments
+from streamreasoner.backends.columnar.reading import cells_of, relation_of
+from streamreasoner.backends.parts.crew import Crew
 from streamreasoner.backends.parts.part import Part, parts_of
 from streamreasoner.engine.ports import (
     LAST_ITERATION,
@@ -23,10 +29,12 @@ from streamreasoner.engine.ports import (
     Work,
 )
 from streamreasoner.engine.updates import TraceRows, Updates, check_arity
+from streamreasoner.plan.algebra import Extend
 from streamreasoner.plan.copies import with_copies
 from streamreasoner.plan.division import divide
 from streamreasoner.system.capacity import Capacity
 from streamreasoner.system.memory import fullest
+from streamreasoner.system.processors import processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,9 +43,12 @@ if TYPE_CHECKING:
 
     from streamreasoner.plan.division import Division
     from streamreasoner.plan.program_change import FullEvaluation, ProgramChange
-    from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
+    from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction, StratumPlan
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.values.value_columns import Values
+
+LARGE = 1 << 12
+"""Rows or deltas from which threads pay off: a step of theirs waits for some 50 microseconds."""
 
 
 class PartsBackend:
@@ -49,7 +60,14 @@ class PartsBackend:
         values: Values of terms.
         parts: The number of parts.
         division: Divides a program; by default as the program says.
+        crew: Takes steps in threads; by default one for each part, as long as there are processors.
+
+    Attributes:
+        large: Rows, or deltas, from which steps are taken in threads.
+        addresses: The addresses of the address tables of the parts, int64 of shape (parts,).
     """
+
+    large = LARGE
 
     def __init__(
         self,
@@ -57,22 +75,22 @@ class PartsBackend:
         dictionary: Dictionary,
         values: Values,
         parts: int,
+        *,
         division: Callable[[ProgramPlan], Division] = divide,
+        crew: Crew | None = None,
     ) -> None:
         self._dictionary, self._values = dictionary, values
         self._count = parts
         self._divide = division
+        self._crew = Crew(min(parts, processors())) if crew is None else crew
+        self._is_large = self._was_large = False
         self._overflows = 0
         self._work: Work | None = None
         self._after: ProgramPlan | None = None
-        self._plan, self._owners, self._parts = self._divided(plan)
-        self._former = self._parts
-        self._stores: Sequence[ColumnarBackend] = self._parts
+        self._use(plan)
 
-    def _divided(
-        self, plan: ProgramPlan
-    ) -> tuple[ProgramPlan, Mapping[str, int | None], tuple[Part, ...]]:
-        """A program, its owning arguments, and empty parts for it."""
+    def _use(self, plan: ProgramPlan) -> None:
+        """Begin anew with empty parts for a program."""
         division = self._divide(plan)
         divided = with_copies(plan, division)
         parts: list[Part] = []
@@ -88,7 +106,12 @@ class PartsBackend:
                     compiled=parts[0].compiled if parts else None,
                 )
             )
-        return plan, division.owners, tuple(parts)
+        self._plan, self._owners = plan, division.owners
+        self._walked = walked_arguments(plan)
+        self._separate = [False, *map(_makes_no_terms, plan.strata)]
+        self._parts = self._former = tuple(parts)
+        self._stores: Sequence[ColumnarBackend] = self._parts
+        self.addresses = np.array([part.table.ctypes.data for part in parts], np.int64)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -100,9 +123,28 @@ class PartsBackend:
         if not self._parts:
             self._stores[0].add(updates)
             return
-        for part, rows in self._owned(updates.predicate, updates.args):
-            args, counts = updates.args[rows], updates.multiplicity[rows]
-            part.add(Updates(updates.predicate, args, counts, iteration=updates.iteration))
+        if updates.iteration:
+            for part, rows in self._owned(updates.predicate, updates.args):
+                args, counts = updates.args[rows], updates.multiplicity[rows]
+                part.add(Updates(updates.predicate, args, counts, iteration=updates.iteration))
+            return
+        numbering, _ = self._parts[0].compiled
+        relation, arity = relation_of(numbering, updates.predicate, updates.args)
+        walked = self._walked.get(updates.predicate)
+        args, counts = place_together(walked, updates.args, updates.multiplicity)
+        cells = cells_of(args)
+        self._is_large = len(counts) >= self.large
+        self._take(lambda part: part.add_owned(relation, arity, cells, counts))
+
+    def _take(self, step: Callable[[Part], object], *, in_turns: bool = False) -> None:
+        """Take a step in all parts: in threads, if there is much to do and they may."""
+        self._was_large |= self._is_large
+        if self._is_large:
+            take = self._crew.take_in_turns if in_turns else self._crew.take
+            take(lambda number: step(self._parts[number]), len(self._parts))
+        else:
+            for part in self._parts:
+                step(part)
 
     def _owned(
         self, predicate: str, args: NDArray[np.int32]
@@ -150,38 +192,62 @@ class PartsBackend:
 
     def enter(self, stratum: int) -> None:
         """Start a stratum, with the final changes of lower strata as deltas at iteration 0."""
-        for store in self._stores:
-            store.enter(stratum)
+        if not self._parts:
+            self._stores[0].enter(stratum)
+            return
+        self._parts[0].extend_values()
+        self._stratum = stratum
+        if self._is_large:
+            self._take(lambda part: part.enter(stratum))
+        else:
+            turns.enter_all(self.addresses, stratum)
 
     def reduce(self, reduction: Reduction) -> None:
         """Replace the results of changed groups of a reduction; touches heads at iteration 1."""
-        for store in self._stores:
-            store.reduce(reduction)
-        self._exchange_heads()
+        if not self._parts:
+            self._stores[0].reduce(reduction)
+            return
+        self._take(lambda part: part.reduce(reduction), in_turns=True)
+        self._check(turns.exchange_heads(self.addresses))
 
     def next_touched(self, after: int) -> int:
         """The first iteration after *after* to settle, or -1 if the stratum is done."""
-        found = [store.next_touched(after) for store in self._stores]
-        return min((iteration for iteration in found if iteration >= 0), default=-1)
+        if not self._parts:
+            return self._stores[0].next_touched(after)
+        return turns.next_touched_all(self.addresses, after)
 
     def settle(self, iteration: int) -> int:
         """Step 1: transitions at *iteration*, and then copies; returns the number of deltas."""
-        deltas = sum([store.settle(iteration) for store in self._stores])
-        for part in self._parts:
-            part.fetch_changes(self._parts, iteration)
+        if not self._parts:
+            return self._stores[0].settle(iteration)
+        if self._is_large:
+            self._take(lambda part: part.settle(iteration))
+            self._take(lambda part: part.fetch_changes(self.addresses, iteration))
+        else:
+            self._check(turns.settle_all(self.addresses, self._values.table, iteration))
+        deltas = sum([part.deltas for part in self._parts])
+        self._is_large = deltas >= self.large
         return deltas
 
     def derive(self, iteration: int) -> None:
         """Steps 2 and 3: run the deltas through the plans, and send heads to their owners."""
-        for store in self._stores:
-            store.derive(iteration)
-        self._exchange_heads()
+        if not self._parts:
+            self._stores[0].derive(iteration)
+            return
+        if self._is_large:
+            separate = self._separate[self._stratum]
+            self._take(lambda part: part.derive(iteration), in_turns=not separate)
+            self._take(lambda part: part.fetch_heads(self.addresses))
+            self._take(Part.empty_outbox)
+            return
+        for part in self._parts:
+            part.postpone()
+        self._check(turns.derive_all(self.addresses, self._values.table, iteration))
 
-    def _exchange_heads(self) -> None:
-        for part in self._parts:
-            part.fetch_heads(self._parts)
-        for part in self._parts:
-            part.empty_outbox()
+    def _check(self, code: int) -> None:
+        if code != layout.OK:
+            number, status = divmod(code, turns.STATUSES)
+            self._parts[number].check(status)
 
     def present(self, predicate: str, bound: Mapping[int, int]) -> NDArray[np.int32]:
         """The present facts with these ids at these positions, as settled so far."""
@@ -189,7 +255,11 @@ class PartsBackend:
 
     def changes(self) -> EpochChanges:
         """What the epoch has changed so far."""
-        found = [store.changes() for store in self._stores]
+        if self._parts:
+            stores: Sequence[ColumnarBackend] = [part for part in self._parts if part.has_changes]
+        else:
+            stores = self._stores
+        found = [store.changes() for store in stores]
         return EpochChanges(
             tuple(chain.from_iterable(each.derived for each in found)),
             tuple(chain.from_iterable(each.closure for each in found)),
@@ -207,8 +277,12 @@ class PartsBackend:
 
     def commit(self, epoch: int, *, more: bool = False) -> None:
         """Make the epoch's changes final."""
-        for store in self._stores:
-            store.commit(epoch, more=more)
+        if self._parts:
+            self._is_large = self._was_large
+            self._take(lambda part: part.commit(epoch, more=more))
+        else:
+            self._stores[0].commit(epoch, more=more)
+        self._is_large = self._was_large = False
         self._work = None
         if self._after is not None:
             self._divide_anew(self._after)
@@ -219,14 +293,14 @@ class PartsBackend:
         self._work = whole.work()
         self._overflows += sum(part.statistics().overflows for part in self._former)
         self._overflows += whole.statistics().overflows
-        self._plan, self._owners, parts = self._divided(plan)
-        self._parts = self._former = self._stores = parts
+        self._use(plan)
         self._after = None
         self.restore(whole.trace(predicate) for predicate in plan.arities)
 
     def rollback(self) -> None:
         """Undo the epoch completely."""
         self._parts = self._stores = self._former
+        self._is_large = self._was_large = False
         if self._after is None:
             for part in self._parts:
                 part.rollback()
@@ -312,3 +386,8 @@ class PartsBackend:
             overflows=self._overflows + sum(each.overflows for each in found),
             capacity=Capacity(size + terms.nbytes, records, terms.text, terms.ids),
         )
+
+
+def _makes_no_terms(stratum: StratumPlan) -> bool:
+    """Whether the rules of a stratum add no term to the dictionary, which all parts share."""
+    return not any(isinstance(step, Extend) for plan in stratum.plans for step in plan.steps)

@@ -13,9 +13,10 @@ import numpy as np
 
 from streamreasoner.backends.columnar import reading
 from streamreasoner.backends.columnar.backend import ColumnarBackend
-from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.compiler.intersections import postpone
+from streamreasoner.backends.columnar.kernels.records import layout, pending
 from streamreasoner.backends.columnar.kernels.records.parts import outbox, owners
-from streamreasoner.backends.columnar.kernels.settling import exchange
+from streamreasoner.backends.columnar.kernels.settling import exchange, turns
 from streamreasoner.native.reserved import ReservedColumn, reservable
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 _GOLDEN = np.int64(owners.GOLDEN)
 _LOW = np.int64((1 << 32) - 1)
-_COPIED = (layout.COPIED_FACTS, layout.COPIED_ROWS, layout.COPIED_ASSERTED)
+_COPIED = slice(layout.COPIED_FACTS, layout.COPIED_ASSERTED + 1)
 _ID_LIMIT = (1 << 31) - 1
 
 
@@ -64,7 +65,6 @@ class Part(ColumnarBackend):
 
     Attributes:
         table: The addresses of its columns.
-        settled: The numbers of the first delta of the last settling, and of the one after the last.
     """
 
     large = 1 << 62  # parts share the processors among themselves
@@ -102,35 +102,52 @@ class Part(ColumnarBackend):
         state.scalars[layout.OUTBOX_LIMIT] = rows
         state.scalars[layout.OUTBOX_CELL_LIMIT] = cells
         state.scalars[layout.OUTBOX_MASK] = layout.OUTBOX_FIRST_MASK
-        self._copied = [0] * len(_COPIED)
-        self.settled = (0, 0)
+        self._number = number
+        self._copied = state.scalars[_COPIED].copy()
         originals = {copy.pattern.predicate for copy in plan.copies}
         self._originals = [self._numbering.relations[name] for name in sorted(originals)]
 
+    def add_owned(
+        self, relation: int, arity: int, cells: NDArray[np.int32], multiplicities: NDArray[np.int64]
+    ) -> None:
+        """Add asserted multiplicities of the facts that this part owns, of all that are given."""
+        self._check(pending.add_owned(self.table, relation, arity, cells, multiplicities))
+
     def settle(self, iteration: int) -> int:
         """Settle what this part owns; returns the number of deltas so far."""
-        first = int(self._state.scalars[layout.DELTA_COUNT])
-        last = super().settle(iteration)
-        self.settled = first, last
-        return last
+        self._check(turns.settle_part(self.table, self._values.table, iteration))
+        return self.deltas
 
-    def fetch_changes(self, parts: Sequence[Part], iteration: int) -> None:
+    def fetch_changes(self, parts: NDArray[np.int64], iteration: int) -> None:
         """Change the copies of what parts, itself included, have settled."""
-        for part in parts:
-            first, last = part.settled
-            if first < last:
-                status = exchange.fetch_changes(self._table, part.table, first, last, iteration)
-                self._check(status)
+        self._check(turns.fetch_all_changes(parts, self._number, iteration))
 
-    def fetch_heads(self, parts: Sequence[Part]) -> None:
-        """Add the heads in the outboxes of parts that this one owns."""
-        for part in parts:
-            if part.table is not self.table:
-                self._check(exchange.fetch_heads(self._table, part.table))
+    def fetch_heads(self, parts: NDArray[np.int64]) -> None:
+        """Add the heads in the outboxes of the others that this one owns."""
+        self._check(turns.fetch_all_heads(parts, self._number))
 
     def empty_outbox(self) -> None:
         """Forget the heads, which all parts have fetched."""
-        outbox.clear_outbox(self._table)
+        outbox.clear_outbox(self.table)
+
+    def postpone(self) -> None:
+        """Let the deltas of cyclic rules be applied after those of the others."""
+        postpone(self._state.scalars, self._state.tables.cyclic)
+
+    def check(self, status: int) -> None:
+        """Raise the error that a kernel has met, if any."""
+        self._check(status)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether the epoch has changed anything here so far."""
+        scalars = self._state.scalars
+        return bool(scalars[layout.JOURNALED_FACTS] or scalars[layout.JOURNALED_ENTRIES])
+
+    @property
+    def deltas(self) -> int:
+        """How many deltas wait to be joined."""
+        return int(self._state.scalars[layout.DELTA_COUNT])
 
     def fetch_facts(self, parts: Sequence[Part]) -> None:
         """Make copies of the facts of parts, itself included, that have been restored."""
@@ -150,24 +167,23 @@ class Part(ColumnarBackend):
     def commit(self, epoch: int, *, more: bool = False) -> None:
         """Make the epoch's changes final."""
         super().commit(epoch, more=more)
-        self._copied = [int(self._state.scalars[scalar]) for scalar in _COPIED]
+        self._copied[:] = self._state.scalars[_COPIED]
 
     def rollback(self) -> None:
         """Undo the epoch completely."""
         self.empty_outbox()
         super().rollback()
-        for scalar, count in zip(_COPIED, self._copied, strict=True):
-            self._state.scalars[scalar] = count
+        self._state.scalars[_COPIED] = self._copied
 
     def finish_restore(self) -> None:
         """Settle what was loaded or copied."""
         super().finish_restore()
-        self._copied = [int(self._state.scalars[scalar]) for scalar in _COPIED]
+        self._copied[:] = self._state.scalars[_COPIED]
 
     def statistics(self) -> Statistics:
         """Size of what this part owns; bytes are those of copies, too."""
         whole = super().statistics()
-        facts, rows, asserted = self._copied
+        facts, rows, asserted = self._copied.tolist()
         return replace(
             whole,
             facts=whole.facts - facts,

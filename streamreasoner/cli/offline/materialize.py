@@ -71,6 +71,12 @@ _Header: TypeAlias = Annotated[
         help="CSV files begin with a header line: skipped in FACTS, written to the output.",
     ),
 ]
+_Cores: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        min=1, max=64, help="Load on so many cores, each of which has a part of the facts."
+    ),
+]
 
 
 def materialize(
@@ -98,6 +104,7 @@ def materialize(
     ] = None,
     read_as: ReadAs = None,
     base: BaseIri = None,
+    cores: _Cores = 1,
 ) -> None:
     """Evaluate a rule program over files of facts; exit code 3 if there are violations."""
     from rich.console import Console
@@ -124,11 +131,10 @@ def materialize(
     program = load_program(rules, graphs)
     if written is not None:
         check_printable(printed(program, hidden=hidden), of_name(written))
-    reasoner = Reasoner(program)
+    reasoner = Reasoner(program, cores=cores)
     session = reasoner.session
     start = time.perf_counter()
     with _progress(console) as progress:
-        # Reading and deriving are one epoch: the engine consumes the iterator.
         session.load(_read(session, facts, progress, how), report=False)
     seconds = time.perf_counter() - start
     tell_imported(session)
@@ -215,6 +221,7 @@ def _read(
 ) -> Iterator[Updates]:
     from streamreasoner.api.files import updates_of_file
 
+    # The engine consumes this, so that reading and deriving are one epoch.
     # Files have no times: what expires is present as of now.
     now = time.time_ns() // 1_000_000
     task = progress.add_task("Reading", total=None)

@@ -21,7 +21,7 @@ from streamreasoner.backends.columnar.kernels.records import (
     slots,
 )
 from streamreasoner.backends.columnar.kernels.records.parts import outbox
-from streamreasoner.backends.columnar.kernels.settling import exchange, reduce, settle
+from streamreasoner.backends.columnar.kernels.settling import exchange, reduce, settle, turns
 from streamreasoner.io.formats.reading.json.kernels import messages
 from streamreasoner.rdf.kernels import distinct_rows, hash_table, line_scanner, term_columns
 from streamreasoner.values.kernels import comparing, integers
@@ -77,8 +77,16 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (settle.next_touched, (_TABLE, _NUMBER)),
     (derive.derive, (_TABLE, _VALUES, _NUMBER)),
     (derive.finish, (_TABLE, _NUMBER)),
-    (exchange.fetch_heads, (_TABLE, _TABLE)),
-    (exchange.fetch_changes, (_TABLE, _TABLE, _NUMBER, _NUMBER, _NUMBER)),
+    (pending.add_owned, (_TABLE, _NUMBER, _NUMBER, _INTS, _LONGS)),
+    (pending.add_owned, (_TABLE, _NUMBER, _NUMBER, _INTS, _READ_ONLY)),
+    (turns.enter_all, (_TABLE, _NUMBER)),
+    (turns.next_touched_all, (_TABLE, _NUMBER)),
+    (turns.settle_all, (_TABLE, _VALUES, _NUMBER)),
+    (turns.settle_part, (_TABLE, _VALUES, _NUMBER)),
+    (turns.derive_all, (_TABLE, _VALUES, _NUMBER)),
+    (turns.exchange_heads, (_TABLE,)),
+    (turns.fetch_all_changes, (_TABLE, _NUMBER, _NUMBER)),
+    (turns.fetch_all_heads, (_TABLE, _NUMBER)),
     (exchange.fetch_facts, (_TABLE, _TABLE, _INTS)),
     (outbox.clear_outbox, (_TABLE,)),
     (changes.count_changes, (_TABLE, _LONG_ROWS, _LONG_ROWS)),

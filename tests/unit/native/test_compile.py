@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -112,3 +113,28 @@ def test_a_kernel_runs_beside_python():
     thread.join()
 
     assert found == [7]
+
+
+def test_threads_that_call_a_kernel_first_load_it_once(monkeypatch):
+    """Loaded twice, it would be ambiguous, and so looked up by types in each call."""
+    ready = threading.Barrier(2, timeout=60)
+
+    @compiler.kernel
+    def add_one(number):
+        return number + 1
+
+    class Slow:
+        @staticmethod
+        def kernel(*_):
+            with contextlib.suppress(threading.BrokenBarrierError):
+                ready.wait(1)
+
+    monkeypatch.setattr(compiler, "_image", Slow)
+    threads = [threading.Thread(target=add_one, args=(1,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    monkeypatch.setattr(add_one, "_compile_for_args", None)  # what a call without a match needs
+
+    assert add_one(1) == 2

@@ -54,7 +54,7 @@ def test_owners_fetch_the_sums(sender, sizes, random):
 
             expected[name, tuple(cells.tolist()), iteration] += count
         for each in backend.parts:
-            each.fetch_heads(backend.parts)
+            each.fetch_heads(backend.addresses)
         part.empty_outbox()
 
     assert found(backend) == {row: count for row, count in expected.items() if count}

@@ -178,7 +178,8 @@ OUTBOX_COUNT, OUTBOX_LIMIT, OUTBOX_MASK = range(73, 76)  # rows, their most; mas
 OUTBOX_TOP, OUTBOX_CELL_LIMIT = 76, 77  # arguments of the rows, and their most
 COPIED_FACTS, COPIED_ROWS, COPIED_ASSERTED = range(78, 81)  # copies, as statistics count facts
 FETCHED_HEADS, FETCHED_CHANGES = 81, 82  # rows taken from other parts, since the start
-SCALAR_COUNT = 83
+SETTLED_FROM, SETTLED_TO = 83, 84  # the deltas of the last settling: the first, the last + 1
+SCALAR_COUNT = 85
 
 # Records -----------------------------------------------------------------------------------------
 UNIT_BYTES, WORD_BYTES = 8, 4

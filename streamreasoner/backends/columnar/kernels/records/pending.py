@@ -312,6 +312,27 @@ def add(
 
 
 @kernel
+def add_owned(
+    table: layout.Int64s,
+    relation: int,
+    arity: int,
+    cells: layout.Int32s,
+    multiplicities: layout.Int64s,
+) -> int:
+    """Like `add`, of the facts that this part owns; those of others are left out."""
+    share = len(multiplicities) // views.scalars(table)[layout.PARTS]
+    reserve(table, layout.FACT_TABLE, layout.FACT_MASK, share)
+    for i in range(len(multiplicities)):
+        at = i * arity
+        if not is_for_another(table, relation, cells, at):
+            kind = classify(table, relation, cells, at)
+            status = push(table, relation, cells, at, 0, multiplicities[i], kind)
+            if status != layout.OK:
+                return status
+    return flush(table)
+
+
+@kernel
 def stage(
     table: layout.Int64s,
     relation: int,

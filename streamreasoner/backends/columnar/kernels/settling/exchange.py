@@ -59,22 +59,19 @@ def fetch_heads(table: layout.Int64s, source: layout.Int64s) -> int:
 
 
 @kernel
-def fetch_changes(
-    table: layout.Int64s, source: layout.Int64s, first: int, last: int, iteration: int
-) -> int:
+def fetch_changes(table: layout.Int64s, source: layout.Int64s, iteration: int) -> int:
     """Change the copies of facts that a part has settled; returns a status.
 
     Args:
         table: The addresses of this part.
         source: Those of the part, maybe this one, which settles nothing meanwhile.
-        first: Number of the first delta of this settling.
-        last: That of the last one + 1.
         iteration: The iteration that was settled.
     """
     words = views.words(source)
     scalars = views.scalars(table)
-    others = scalars[layout.PART] != views.scalars(source)[layout.PART]
-    for i in range(first, last):
+    settled = views.scalars(source)
+    others = scalars[layout.PART] != settled[layout.PART]
+    for i in range(settled[layout.SETTLED_FROM], settled[layout.SETTLED_TO]):
         kind = lists.delta_class(source, i)
         row = facts.class_field(table, kind, layout.CLASS_COPIES)
         change = (lists.delta_bits(source, i) >> layout.DELTA_SHIFT) - layout.DELTA_ZERO
