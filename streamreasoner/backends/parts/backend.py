@@ -133,7 +133,8 @@ class PartsBackend:
         walked = self._walked.get(updates.predicate)
         args, counts = place_together(walked, updates.args, updates.multiplicity)
         cells = cells_of(args)
-        self._is_large = len(counts) >= self.large
+        # The last rows of a load are few, and it is large.
+        self._is_large |= len(counts) >= self.large
         self._take(lambda part: part.add_owned(relation, arity, cells, counts))
 
     def _take(self, step: Callable[[Part], object], *, in_turns: bool = False) -> None:
