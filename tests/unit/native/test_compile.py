@@ -124,8 +124,11 @@ def test_threads_that_call_a_kernel_first_load_it_once(monkeypatch):
         return number + 1
 
     class Slow:
+        """An image that has no kernel, and takes long to say so."""
+
         @staticmethod
         def kernel(*_):
+            """The kernel for some types."""
             with contextlib.suppress(threading.BrokenBarrierError):
                 ready.wait(1)
 

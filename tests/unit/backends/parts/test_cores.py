@@ -25,7 +25,11 @@ def test_large_epochs_are_taken_in_threads(cores, monkeypatch):
     add = PartsBackend.large
 
     class Watched(Crew):
+        """Notes the threads that take steps."""
+
         def take(self, step, parts):
+            """Take a step in each part."""
+
             def watched(part):
                 seen.add(threading.current_thread().name)
                 step(part)

@@ -59,10 +59,13 @@ def test_only_what_is_about_files_is_explained_by_them(cause, raised):
     """A call that reads a file may fail for another reason, which no deletion of files removes."""
 
     class Reader:
+        """Reads files of a place."""
+
         place = "file:/a"
 
         @explained
         def read(self):
+            """A call that fails."""
             raise PySparkException(f"An error occurred while calling o1.parquet.\n: {cause}")
 
     with pytest.raises(raised, match=cause):
