@@ -108,6 +108,7 @@ class PartsBackend:
             )
         self._plan, self._owners = plan, division.owners
         self._walked = walked_arguments(plan)
+        self._cyclic = parts[0].compiled[1].cyclic
         self._separate = [False, *map(_makes_no_terms, plan.strata)]
         self._parts = self._former = tuple(parts)
         self._stores: Sequence[ColumnarBackend] = self._parts
@@ -226,7 +227,7 @@ class PartsBackend:
             self._take(lambda part: part.fetch_changes(self.addresses, iteration))
         else:
             self._check(turns.settle_all(self.addresses, self._values.table, iteration))
-        deltas = sum([part.deltas for part in self._parts])
+        deltas = turns.delta_count(self.addresses)
         self._is_large = deltas >= self.large
         return deltas
 
@@ -241,8 +242,9 @@ class PartsBackend:
             self._take(lambda part: part.fetch_heads(self.addresses))
             self._take(Part.empty_outbox)
             return
-        for part in self._parts:
-            part.postpone()
+        if self._stratum in self._cyclic:
+            for part in self._parts:
+                part.postpone()
         self._check(turns.derive_all(self.addresses, self._values.table, iteration))
 
     def _check(self, code: int) -> None:
@@ -278,11 +280,13 @@ class PartsBackend:
 
     def commit(self, epoch: int, *, more: bool = False) -> None:
         """Make the epoch's changes final."""
-        if self._parts:
-            self._is_large = self._was_large
+        if not self._parts:
+            self._stores[0].commit(epoch, more=more)
+        elif self._was_large:
+            self._is_large = True
             self._take(lambda part: part.commit(epoch, more=more))
         else:
-            self._stores[0].commit(epoch, more=more)
+            turns.commit_all(self.addresses)
         self._is_large = self._was_large = False
         self._work = None
         if self._after is not None:

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 _GOLDEN = np.int64(owners.GOLDEN)
 _LOW = np.int64((1 << 32) - 1)
-_COPIED = slice(layout.COPIED_FACTS, layout.COPIED_ASSERTED + 1)
+_COPIED = slice(layout.COPIED_FACTS, layout.COPIED_FACTS + layout.COPY_COUNTS)
+_BEFORE = slice(layout.COPIED_BEFORE, layout.COPIED_BEFORE + layout.COPY_COUNTS)
 _ID_LIMIT = (1 << 31) - 1
 
 
@@ -103,7 +104,6 @@ class Part(ColumnarBackend):
         state.scalars[layout.OUTBOX_CELL_LIMIT] = cells
         state.scalars[layout.OUTBOX_MASK] = layout.OUTBOX_FIRST_MASK
         self._number = number
-        self._copied = state.scalars[_COPIED].copy()
         originals = {copy.pattern.predicate for copy in plan.copies}
         self._originals = [self._numbering.relations[name] for name in sorted(originals)]
 
@@ -116,7 +116,7 @@ class Part(ColumnarBackend):
     def settle(self, iteration: int) -> int:
         """Settle what this part owns; returns the number of deltas so far."""
         self._check(turns.settle_part(self.table, self._values.table, iteration))
-        return self.deltas
+        return int(self._state.scalars[layout.DELTA_COUNT])
 
     def fetch_changes(self, parts: NDArray[np.int64], iteration: int) -> None:
         """Change the copies of what parts, itself included, have settled."""
@@ -144,11 +144,6 @@ class Part(ColumnarBackend):
         scalars = self._state.scalars
         return bool(scalars[layout.JOURNALED_FACTS] or scalars[layout.JOURNALED_ENTRIES])
 
-    @property
-    def deltas(self) -> int:
-        """How many deltas wait to be joined."""
-        return int(self._state.scalars[layout.DELTA_COUNT])
-
     def fetch_facts(self, parts: Sequence[Part]) -> None:
         """Make copies of the facts of parts, itself included, that have been restored."""
         for part in parts:
@@ -167,23 +162,23 @@ class Part(ColumnarBackend):
     def commit(self, epoch: int, *, more: bool = False) -> None:
         """Make the epoch's changes final."""
         super().commit(epoch, more=more)
-        self._copied[:] = self._state.scalars[_COPIED]
+        turns.note_copies(self.table)
 
     def rollback(self) -> None:
         """Undo the epoch completely."""
         self.empty_outbox()
         super().rollback()
-        self._state.scalars[_COPIED] = self._copied
+        self._state.scalars[_COPIED] = self._state.scalars[_BEFORE]
 
     def finish_restore(self) -> None:
         """Settle what was loaded or copied."""
         super().finish_restore()
-        self._copied[:] = self._state.scalars[_COPIED]
+        turns.note_copies(self.table)
 
     def statistics(self) -> Statistics:
         """Size of what this part owns; bytes are those of copies, too."""
         whole = super().statistics()
-        facts, rows, asserted = self._copied.tolist()
+        facts, rows, asserted = self._state.scalars[_BEFORE].tolist()
         return replace(
             whole,
             facts=whole.facts - facts,

@@ -179,7 +179,9 @@ OUTBOX_TOP, OUTBOX_CELL_LIMIT = 76, 77  # arguments of the rows, and their most
 COPIED_FACTS, COPIED_ROWS, COPIED_ASSERTED = range(78, 81)  # copies, as statistics count facts
 FETCHED_HEADS, FETCHED_CHANGES = 81, 82  # rows taken from other parts, since the start
 SETTLED_FROM, SETTLED_TO = 83, 84  # the deltas of the last settling: the first, the last + 1
-SCALAR_COUNT = 85
+COPIED_BEFORE = 85  # the same numbers of copies when the last epoch was committed
+COPY_COUNTS = 3  # how many numbers these are
+SCALAR_COUNT = 88
 
 # Records -----------------------------------------------------------------------------------------
 UNIT_BYTES, WORD_BYTES = 8, 4

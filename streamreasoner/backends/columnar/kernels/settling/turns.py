@@ -6,6 +6,7 @@ than all of them. What is returned is a status, and which part has met it: `stat
 
 from __future__ import annotations
 
+from streamreasoner.backends.columnar.kernels.epoch.journal import commit
 from streamreasoner.backends.columnar.kernels.joining.derive import derive
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.fields import views
@@ -58,6 +59,31 @@ def derive_all(parts: layout.Int64s, values: layout.Int64s, iteration: int) -> i
         if status != layout.OK:
             return status + STATUSES * i
     return exchange_heads(parts)
+
+
+@kernel
+def delta_count(parts: layout.Int64s) -> int:
+    """How many deltas wait to be joined, in all parts together."""
+    count = 0
+    for i in range(len(parts)):
+        count += views.scalars(int64_column(parts[i]))[layout.DELTA_COUNT]
+    return count
+
+
+@kernel
+def commit_all(parts: layout.Int64s) -> None:
+    """Make the changes of an epoch final in each part."""
+    for i in range(len(parts)):
+        commit(int64_column(parts[i]))
+        note_copies(int64_column(parts[i]))
+
+
+@kernel
+def note_copies(table: layout.Int64s) -> None:
+    """Note how many copies there are, for a rollback."""
+    scalars = views.scalars(table)
+    for i in range(layout.COPY_COUNTS):
+        scalars[layout.COPIED_BEFORE + i] = scalars[layout.COPIED_FACTS + i]
 
 
 @kernel
