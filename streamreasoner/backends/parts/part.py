@@ -86,6 +86,7 @@ class Part(ColumnarBackend):
         self.table = state.table
         # A load logs the heads of a lattice only where all of them are derived.
         state.tables = replace(state.tables, logged={}, targeted={})
+        state.column(layout.LOGGED)[:] = layout.DIVIDED
         rows = reservable(parts * layout.OUTBOX_WIDTH * 8, at_most=_ID_LIMIT)
         cells = reservable(parts * 8, at_most=_ID_LIMIT)
         self._outbox = {

@@ -105,5 +105,5 @@ def field(table: layout.Int64s, lattice: int, field: int) -> int:
 
 @inlined
 def lattice_of(table: layout.Int64s, relation: int) -> int:
-    """The lattice whose heads are those of a relation, or -1 if they are not logged."""
+    """The lattice whose heads are those of a relation, less than 0 if they are not logged."""
     return views.logged(table)[relation] - 1

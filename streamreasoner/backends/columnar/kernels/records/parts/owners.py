@@ -26,7 +26,5 @@ def owner_of(table: layout.Int64s, relation: int, cells: layout.Int32s, at: int)
 
 @inlined
 def is_for_another(table: layout.Int64s, relation: int, cells: layout.Int32s, at: int) -> bool:
-    """Whether another part owns a fact; never if the state is whole."""
-    if views.scalars(table)[layout.PARTS] == 0:
-        return False
+    """Whether another part owns a fact."""
     return bool(owner_of(table, relation, cells, at) != views.scalars(table)[layout.PART])
