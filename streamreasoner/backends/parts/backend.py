@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
+from streamreasoner.backends.columnar.kernels.epoch import turns
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.settling import turns
 from streamreasoner.backends.columnar.placement import place_together, walked_arguments
 from streamreasoner.backends.columnar.reading import cells_of, relation_of
 from streamreasoner.backends.parts.crew import Crew

@@ -14,9 +14,10 @@ import numpy as np
 from streamreasoner.backends.columnar import reading
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.compiler.intersections import postpone
+from streamreasoner.backends.columnar.kernels.epoch import turns
 from streamreasoner.backends.columnar.kernels.records import layout, pending
 from streamreasoner.backends.columnar.kernels.records.parts import outbox, owners
-from streamreasoner.backends.columnar.kernels.settling import exchange, turns
+from streamreasoner.backends.columnar.kernels.settling import exchange
 from streamreasoner.native.reserved import ReservedColumn, reservable
 
 if TYPE_CHECKING:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar.kernels.epoch import changes, journal, recompute, relocate
+from streamreasoner.backends.columnar.kernels.epoch import (
+    changes,
+    journal,
+    recompute,
+    relocate,
+    turns,
+)
 from streamreasoner.backends.columnar.kernels.joining import derive, together
 from streamreasoner.backends.columnar.kernels.loading import log, targets
 from streamreasoner.backends.columnar.kernels.records import (
@@ -21,7 +27,7 @@ from streamreasoner.backends.columnar.kernels.records import (
     slots,
 )
 from streamreasoner.backends.columnar.kernels.records.parts import outbox
-from streamreasoner.backends.columnar.kernels.settling import exchange, reduce, settle, turns
+from streamreasoner.backends.columnar.kernels.settling import exchange, reduce, settle
 from streamreasoner.io.formats.reading.json.kernels import messages
 from streamreasoner.rdf.kernels import distinct_rows, hash_table, line_scanner, term_columns
 from streamreasoner.values.kernels import comparing, integers
