@@ -23,7 +23,7 @@ from streamreasoner.plan.order.small import is_small, small_predicates
 from streamreasoner.plan.program_plan import Copy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from streamreasoner.plan.program_plan import ProgramPlan, RulePlan, StratumPlan
 
@@ -93,13 +93,22 @@ def divide(plan: ProgramPlan, owners: Mapping[str, int | None] | None = None) ->
 def may_own(plan: ProgramPlan) -> dict[str, tuple[int, ...]]:
     """The arguments of each predicate that may tell the owner of its facts.
 
-    The facts of a group of a lattice or a reduction have one owner, so these agree on its key.
+    The facts of a group of a lattice or a reduction have one owner, so these agree on its key. One
+    part owns all facts that a rule only pairs with each other.
     """
     allowed = {name: set(range(arity)) for name, arity in plan.arities.items()}
     for lattice in plan.lattices:
         allowed[lattice.pattern.predicate] &= {*lattice.key}
     for reduction in plan.reductions:
         allowed[reduction.candidates] &= {*reduction.key}
+    for stratum in plan.strata:
+        for rule in stratum.rules:
+            atoms = rule.tree.patterns
+            # All solutions of such a rule are pairs of facts, which no column brings together.
+            if atoms and all(
+                _stands_for_two_facts(atom, atoms) and not atom.columns for atom in atoms
+            ):
+                allowed[atoms[0].predicate] = set()
     return {name: tuple(sorted(positions)) for name, positions in allowed.items()}
 
 
@@ -148,7 +157,14 @@ class _Homes:
         # A rule without positive atoms has at most one solution, where its first negated atom is.
         finding = tree.patterns or tree.negated[:1]
         columns = (name for atom in finding for name in atom.columns)
-        homes: tuple[str | Pattern, ...] = (*dict.fromkeys(columns), *finding)
+        homes: tuple[str | Pattern, ...] = (
+            *dict.fromkeys(columns),
+            *(
+                atom
+                for atom in dict.fromkeys(finding)
+                if self.owners[atom.predicate] is None or not _stands_for_two_facts(atom, finding)
+            ),
+        )
         # In all parts at once, a solution would be found several times.
         single = [home for home in homes if any(self._is_divided(home, atom) for atom in finding)]
         atoms = tuple(dict.fromkeys((*tree.patterns, *tree.negated)))
@@ -192,6 +208,11 @@ class _Homes:
 
     def _is_few(self, atom: Pattern) -> bool:
         return is_small(atom, self.small)
+
+
+def _stands_for_two_facts(atom: Pattern, atoms: Sequence[Pattern]) -> bool:
+    """Whether atoms that are written alike read different facts, as they leave a position open."""
+    return atoms.count(atom) > 1 and None in atom.arguments
 
 
 def _selection(atom: Pattern) -> Pattern:

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 from kafka import KafkaProducer
-from pipelines import committed, new_case, open_transaction, produce
+from pipelines import committed, eventually, new_case, open_transaction, produce
 
 from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.io.codec.encode import Outgoing
@@ -123,17 +123,25 @@ def test_claims_are_on_the_progress_topic(case):
 def test_records_behind_an_open_transaction_are_waited_for(case, caplog):
     """Kafka hides them until the other application ends its transaction."""
     caplog.set_level("INFO")
+
+    def is_told():
+        return "Waiting for an open transaction" in caplog.text
+
+    def end_when_told(end):
+        eventually(is_told, expected=True)
+        end()
+
     with closing(ProgressTopic(case.kafka, "first")) as progress:
         with open_transaction(case, case.kafka.progress_topic) as end:
             publish(case, "first")
             progress.read()
             assert progress.marker() is None
-            timer = threading.Timer(2, end)
-            timer.start()
+            ending = threading.Thread(target=end_when_told, args=(end,))
+            ending.start()
             progress.read_all()
-            timer.join()
+            ending.join()
         assert progress.marker() == EpochRecord(0, {}, "hash")
-    assert "Waiting for an open transaction" in caplog.text
+    assert is_told()
 
 
 def test_a_transaction_that_does_not_end_is_named(case, monkeypatch):

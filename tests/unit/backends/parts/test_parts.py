@@ -166,3 +166,28 @@ def test_a_change_of_the_program_that_fails_leaves_the_parts():
     driver.apply(edges([(3, 4)], -1))
 
     assert ("p", (numeral(3),)) not in driver.closure()
+
+
+@pytest.mark.parametrize("parts", [2, 3, 8])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "on() :- node(?x), node(?y) .",
+        "on() :- node(?x), node(?y), node(?z) .",
+        "on(?z) :- node(?x), node(?y), other(?z) .",
+        "on(?z) :- e(?z, ?x), e(?z, ?y) .",
+        "on(?z) :- e(?x, ?z), e(?y, ?z), node(?v), node(?w) .",
+    ],
+)
+def test_atoms_that_are_written_alike_read_all_facts(rule, parts):
+    """Once unused variables are dropped, nothing tells them apart; each pair is one solution."""
+    text = f"{rule}\n@input node/1 .\n@input other/1 .\n@input e/2 ."
+    one, other = Driver(check_text(text)), on_parts(text, parts)
+    updates = [("node", (numeral(n),), 1) for n in range(5)]
+    updates += [("other", (numeral(n),), 1) for n in range(3)]
+    updates += edges([(x, y) for x in range(4) for y in range(3)])
+    for epoch in (updates, [(name, args, -1) for name, args, _ in updates[::2]]):
+        one.apply(epoch)
+        other.apply(epoch)
+
+        assert other.trace() == one.trace()
