@@ -140,7 +140,7 @@ class Reasoner(Questions):
             cores: As of the class.
 
         Raises:
-            DataError: There cannot be so many cores.
+            DataError: The number of cores is out of range.
             ProgramError: The rules are invalid; the message lists every error with its position.
         """
         return cls(
@@ -180,7 +180,7 @@ class Reasoner(Questions):
             cores: As of the class.
 
         Raises:
-            DataError: There cannot be so many cores.
+            DataError: The number of cores is out of range.
             ProgramError: The rules are invalid; the message lists every error with its position.
             EnvironmentSetupError: Another process has it open, or the directory cannot be written.
             StateError: The state is damaged, of another version, of a pipeline, or has other rules;

@@ -9,6 +9,7 @@ from streamreasoner.backends.parts.backend import PartsBackend
 from streamreasoner.engine.session import Store
 from streamreasoner.errors import DataError
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.system.processors import MOST_CORES
 from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from streamreasoner.engine.ports import Backend
     from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.state import Tables
-
-
-MOST_CORES = 64
-"""A state is divided among at most so many parts."""
 
 
 def columnar(

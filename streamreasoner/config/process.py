@@ -8,6 +8,7 @@ from pathlib import Path
 
 from streamreasoner.config import key_kinds as kinds
 from streamreasoner.config.key_kinds import key as _key
+from streamreasoner.system.processors import MOST_CORES
 
 _YEAR = 365 * 86_400_000
 
@@ -82,7 +83,7 @@ class PipelineConfig:
 
     app_id: str = _key(kinds.NAME, "")
     backend: str = _key(kinds.one_of("auto", "columnar", "spark"), "auto")
-    cores: int = _key(kinds.whole(1, 64), 1)
+    cores: int = _key(kinds.whole(1, MOST_CORES), 1)
     max_state_bytes: int = _key(kinds.whole(0, 1 << 50), 0)
     max_offsets_per_trigger: int = _key(kinds.whole(1, 10_000_000), 200_000)
     target_batch_time: float = _key(kinds.seconds(0.1, 3_600), 10.0)

@@ -168,31 +168,6 @@ class _Asked:
         check_predicate(self.predicate, None, program)
         return _Facts(program.columns(self.predicate), *facts.present(self.predicate, epoch))
 
-    def changes(self, first: int, last: int) -> Iterator[pa.RecordBatch]:
-        """The changes of some epochs.
-
-        Raises:
-            StateError: They are not retained any more, or the state is damaged.
-        """
-        past = self.past()
-        if first < past.changes_from:
-            raise StateError(
-                f"The changes of epoch {first} are no longer retained; the first that are are "
-                f"those of epoch {past.changes_from}. Begin a new query, with a new checkpoint, "
-                "from the facts of an epoch; and raise retention.changes."
-            )
-        rows = past.changes_between(first, last)
-        texts = rows.column("args").cast(pa.list_(pa.string()))
-        yield from pa.table(
-            {
-                "epoch": rows.column("epoch"),
-                "ts": rows.column("ts"),
-                "predicate": rows.column("predicate").cast(pa.string()),
-                "args": texts,
-                "diff": rows.column("multiplicity"),
-            }
-        ).to_batches(_ROWS)
-
 
 class _Reader(DataSourceReader):
     def __init__(self, asked: _Asked) -> None:
@@ -202,7 +177,7 @@ class _Reader(DataSourceReader):
         asked = self._asked
         if asked.table == CHANGES:
             past = asked.past()
-            yield from asked.changes(max(past.changes_from, 0), past.last)
+            yield from _changes(past, max(past.changes_from, 0), past.last)
             return
         facts = asked.facts()
         for start in range(0, len(facts.ids), _ROWS):
@@ -235,7 +210,37 @@ class _StreamReader(DataSourceStreamReader):
         return [InputPartition((start[_EPOCH], end[_EPOCH] - 1))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        yield from self._asked.changes(*partition.value)
+        yield from _changes(self._asked.past(), *partition.value)
+
+
+def _changes(past: Past, first: int, last: int) -> Iterator[pa.RecordBatch]:
+    """The changes of some epochs.
+
+    Args:
+        past: The epochs of the state.
+        first: The first of them.
+        last: The last one.
+
+    Raises:
+        StateError: They are not retained any more, or the state is damaged.
+    """
+    if first < past.changes_from:
+        raise StateError(
+            f"The changes of epoch {first} are no longer retained; the first that are are "
+            f"those of epoch {past.changes_from}. Begin a new query, with a new checkpoint, "
+            "from the facts of an epoch; and raise retention.changes."
+        )
+    rows = past.changes_between(first, last)
+    texts = rows.column("args").cast(pa.list_(pa.string()))
+    yield from pa.table(
+        {
+            "epoch": rows.column("epoch"),
+            "ts": rows.column("ts"),
+            "predicate": rows.column("predicate").cast(pa.string()),
+            "args": texts,
+            "diff": rows.column("multiplicity"),
+        }
+    ).to_batches(_ROWS)
 
 
 def _number(options: Mapping[str, str], name: str) -> int | None:

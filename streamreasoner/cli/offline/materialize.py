@@ -22,6 +22,7 @@ from streamreasoner.cli.options import (
 )
 from streamreasoner.counts import counted
 from streamreasoner.errors import DataError
+from streamreasoner.system.processors import MOST_CORES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +75,9 @@ _Header: TypeAlias = Annotated[
 _Cores: TypeAlias = Annotated[
     int,
     typer.Option(
-        min=1, max=64, help="Load on so many cores, each of which has a part of the facts."
+        min=1,
+        max=MOST_CORES,
+        help="How many cores the load may use, each with a part of the facts.",
     ),
 ]
 
