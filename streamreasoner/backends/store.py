@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.parts.backend import PartsBackend
@@ -13,13 +13,14 @@ from streamreasoner.system.processors import MOST_CORES
 from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import pyarrow as pa
 
     from streamreasoner.engine.ports import Backend
+    from streamreasoner.engine.updates import TraceRows
     from streamreasoner.plan.program_plan import ProgramPlan
-    from streamreasoner.state import Tables
+    from streamreasoner.rdf.dictionary import TermDictionary
 
 
 def columnar(
@@ -61,8 +62,18 @@ def divided(parts: int, dictionary: Dictionary | None = None) -> Store:
     return Store(terms, lambda plan: PartsBackend(plan, terms, Values(terms), parts))
 
 
+class Restorable(Protocol):
+    """The tables of a state, which may be open for writing or held for reading."""
+
+    def restore_terms(self, dictionary: TermDictionary) -> None:
+        """Load all terms into an empty dictionary."""
+
+    def restore(self, before: int) -> Iterable[TraceRows]:
+        """The trace of the epochs below one, in blocks."""
+
+
 def restored(
-    tables: Tables,
+    tables: Restorable,
     before: int,
     terms: Callable[[int], pa.Array] | None = None,
     *,

@@ -120,6 +120,11 @@ class StateConfig:
         return self.directory / "spark-void"
 
     @property
+    def standby(self) -> Path:
+        """Where Spark has its files in processes that stand by, or have stood by."""
+        return self.directory / "standby"
+
+    @property
     def pieces(self) -> Path:
         """The facts that a bootstrap has yet to load."""
         return self.directory / "bootstrap"

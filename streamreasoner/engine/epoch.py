@@ -201,6 +201,28 @@ class Engine:
         finally:
             self._backend.rollback()
 
+    def follow(self, epoch: int, added: Iterable[Updates]) -> None:
+        """Take epochs that another engine has evaluated, and derive the same from them.
+
+        Copies, times and sources are as the other engine has added them, so nothing is admitted.
+
+        Args:
+            epoch: The last of them; none has changed the program.
+            added: The rows of their traces at iteration 0.
+
+        Raises:
+            EngineError: They cannot be evaluated here, and were rolled back.
+        """
+        self._taken = self._gained = 0
+        try:
+            for batch in self._counted(added):
+                self._backend.add(batch)
+            self._derive(self._plan, may_recompute=True)
+        except BaseException:
+            self._backend.rollback()
+            raise
+        self._backend.commit(epoch)
+
     def _admit(self, updates: Iterable[Updates], frontier: int) -> Admitted:
         """What input and the frontier change, before the epoch begins."""
         self._taken = self._gained = 0
@@ -239,24 +261,28 @@ class Engine:
                 self._backend.add(batch)
                 if self.watch is not None:
                     self.watch(batch)
-            check = partial(
-                check_order, program=program, backend=self._backend, dictionary=self._dictionary
-            )
-            rules = partial(
-                fixpoints,
-                self._backend,
-                program,
-                self._recursion_limit,
-                check_order=check,
-                check_terms=partial(self._check_terms, len(self._dictionary), program),
-            )
-            iterations = self._recomputation.evaluate(
-                rules, self._taken, self._gained, may_recompute=plan is None
-            )
+            iterations = self._derive(program, may_recompute=plan is None)
             return program, iterations, self._backend.changes() if report else NO_CHANGES
         except BaseException:
             self._backend.rollback()
             raise
+
+    def _derive(self, program: ProgramPlan, *, may_recompute: bool) -> int:
+        """Update the consequences of what was added; returns the number of iterations."""
+        check = partial(
+            check_order, program=program, backend=self._backend, dictionary=self._dictionary
+        )
+        rules = partial(
+            fixpoints,
+            self._backend,
+            program,
+            self._recursion_limit,
+            check_order=check,
+            check_terms=partial(self._check_terms, len(self._dictionary), program),
+        )
+        return self._recomputation.evaluate(
+            rules, self._taken, self._gained, may_recompute=may_recompute
+        )
 
     def _check_terms(self, before: int, program: ProgramPlan, stratum: StratumPlan) -> None:
         if len(self._dictionary) - before > self._max_new_terms:
@@ -279,6 +305,15 @@ class Engine:
             frontier: That of the epoch before it.
         """
         self._backend.restore(rows)
+        self.resume(before, frontier)
+
+    def resume(self, before: int, frontier: int) -> None:
+        """Go on with a backend that has the epochs before *before*, the next one.
+
+        Args:
+            before: The next epoch.
+            frontier: That of the epoch before it.
+        """
         self._frontier = frontier
         if before > 0:
             self._facts = ()

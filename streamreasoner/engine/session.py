@@ -207,8 +207,18 @@ class Session:
             epoch: The next epoch.
             frontier: That of the epoch before it; None if there was none.
         """
-        self.engine.restore((), epoch, NO_FRONTIER if frontier is None else frontier)
+        self.engine.resume(epoch, NO_FRONTIER if frontier is None else frontier)
         self.next_epoch = epoch
+
+    @in_turn
+    def follow(self, epoch: int, added: Iterable[Updates]) -> None:
+        """Take epochs that another session with this program has evaluated; see `Engine.follow`.
+
+        Raises:
+            EngineError: As of `Engine.follow`.
+        """
+        self.engine.follow(epoch, added)
+        self.next_epoch = epoch + 1
 
     def close(self) -> None:
         """Release what it has open; a session in memory has nothing open."""

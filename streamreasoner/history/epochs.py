@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.program.text import ProgramText
+    from streamreasoner.rdf.dictionary import TermDictionary
 
     Row = tuple[int, datetime, int]
     Rows = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
@@ -203,18 +204,27 @@ class Past:
         self.check(epoch)
         yield from restore.restore_trace(self._trace, epoch + 1, predicates)
 
-    def trace_after(self, epoch: int, predicates: Collection[str]) -> Iterator[TraceRows]:
+    def trace_after(
+        self, epoch: int, predicates: Collection[str] | None = None, last: int | None = None
+    ) -> Iterator[TraceRows]:
         """The rows of `trace` of the epochs after one, in blocks of one predicate each.
+
+        Args:
+            epoch: The one before them.
+            predicates: The predicates to read; None for all, hidden ones included.
+            last: The last of the epochs; None for the last complete one.
 
         Raises:
             StateError: A data file is damaged.
         """
+        last = self.last if last is None else last
         columns = schemas.arg_columns(self._trace.max_arity)
         for file in self._trace.files():
-            if file.predicate not in predicates or not file.may_have("epoch", epoch + 1, self.last):
+            is_read = predicates is None or file.predicate in predicates
+            if not is_read or not file.may_have("epoch", epoch + 1, last):
                 continue
             rows = self._trace.read(file, [*columns, "iteration", "epoch", "multiplicity"])
-            rows = rows.filter(self._between(rows, epoch + 1, self.last))
+            rows = rows.filter(self._between(rows, epoch + 1, last))
             if not len(rows):
                 continue
             used = [rows.column(name).to_numpy() for name in columns if not rows[name].null_count]
@@ -225,6 +235,22 @@ class Past:
                 rows.column("iteration").to_numpy(),
                 rows.column("multiplicity").to_numpy(),
             )
+
+    def restore(self, before: int) -> Iterator[TraceRows]:
+        """The trace of the epochs below one, of all predicates, in blocks; see `restore_trace`.
+
+        Raises:
+            StateError: A data file is damaged.
+        """
+        return restore.restore_trace(self._trace, before)
+
+    def restore_terms(self, dictionary: TermDictionary) -> None:
+        """Load all terms into a dictionary, which must be empty so that they keep their ids.
+
+        Raises:
+            StateError: The table is damaged, or the dictionary is not empty.
+        """
+        restore.restore_terms(self._terms, dictionary)
 
     def changes_between(self, first: int, last: int) -> pa.Table:
         """The rows of `changes` of some epochs, by epoch and time.

@@ -17,6 +17,11 @@ class Health:
         self._ready = False
         self._started: tuple[int, float] | None = None
         self._waiting: str | None = None
+        self._standby: str | None = None
+
+    def standing_by(self, status: str | None) -> None:
+        """Another process has the state, and this one waits for it; None: it waits no more."""
+        self._standby = status
 
     def ready(self, *, is_ready: bool) -> None:
         """Record whether the state is restored and the query runs."""
@@ -38,6 +43,8 @@ class Health:
 
     def is_alive(self) -> tuple[bool, str]:
         """Whether no batch is stuck, and a one-line status."""
+        if self._standby is not None:
+            return True, f"ok: {self._standby}"
         started = self._started
         if started is None:
             return True, "ok: no batch is running"
@@ -51,6 +58,8 @@ class Health:
 
     def is_ready(self) -> tuple[bool, str]:
         """Whether the query takes batches, and a one-line status."""
+        if self._standby is not None:
+            return False, self._standby
         if not self._ready:
             return False, "the state is being restored, or the query has stopped"
         waiting = self._waiting

@@ -181,6 +181,18 @@ class PrometheusObserver(PipelineObserver):
         self._restarts = self._counter(
             "server_restarts", "How often the server's process has ended by itself."
         )
+        self._standby = self._gauge(
+            "standby", "Whether this process stands by for another one: 1, or 0 once it leads."
+        )
+        self._standby_epoch = self._gauge(
+            "standby_epoch", "The last epoch that this process has followed; -1 before the first."
+        )
+
+    def standing_by(self, status: str | None, epoch: int = -1) -> None:
+        """This process follows another one, up to an epoch; None: it leads."""
+        self._standby.set(status is not None)
+        self._standby_epoch.set(epoch)
+        self.health.standing_by(status)
 
     def backend(self, name: str) -> None:
         """The pipeline runs on this backend."""

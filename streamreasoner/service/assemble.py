@@ -32,9 +32,17 @@ from streamreasoner.service.recover import (
     progress_before,
     recover,
     restore,
+    resume,
 )
-from streamreasoner.service.size import first_batch, may_move, place_of_state, size_monitor
+from streamreasoner.service.size import (
+    first_batch,
+    may_move,
+    place_of_state,
+    place_to_stand_by,
+    size_monitor,
+)
 from streamreasoner.service.spark import start_spark
+from streamreasoner.service.standby import Standby
 from streamreasoner.service.watch import start_watch, ticker
 from streamreasoner.system.stopping import Stop
 
@@ -51,6 +59,7 @@ if TYPE_CHECKING:
     from streamreasoner.pipeline.pressure.outage import Outage
     from streamreasoner.pipeline.ticker import Ticker
     from streamreasoner.service.checks import Checked
+    from streamreasoner.service.follower import Follower
     from streamreasoner.service.recover import Progress
     from streamreasoner.service.watch import Watch
     from streamreasoner.state.record import Offsets
@@ -87,7 +96,11 @@ class Pipeline:
 
 @contextmanager
 def pipeline(
-    config: Config, observer: PipelineObserver | None = None, stop: Stop | None = None
+    config: Config,
+    observer: PipelineObserver | None = None,
+    stop: Stop | None = None,
+    *,
+    standby: bool = False,
 ) -> Iterator[Pipeline]:
     """Start a pipeline; on exit, finish the current batch and close.
 
@@ -95,25 +108,31 @@ def pipeline(
         config: The configuration.
         observer: Notified of every batch, in addition to the metrics.
         stop: Ends the start, or the query once it runs.
+        standby: Whether to wait, ready to take over, while another process has the state.
 
     Raises:
         StopRequestedError: The start was ended.
+        OtherPlaceError: It stood by for a state that has moved; start again.
         StreamReasonerError: A step of the start failed, or a batch did.
     """
     stop = Stop() if stop is None else stop
     stop.starting()
     with ExitStack() as stack:
-        checked = check_start(config, stack)
+        checked = check_start(config, stack, standby=standby)
         stop.check()
         watch = start_watch(config, stack, observer)
         # Starting Spark, restoring the state and compiling kernels each take seconds: run them
         # in parallel.
-        place = place_of_state(config)
+        leads = checked.lock.held
+        place = place_of_state(config) if leads else place_to_stand_by(config)
         if watch.metrics is not None:
             watch.metrics.backend(place.value)
         starting = start_spark(config, place, checked.lock, stack)
         warming = stack.enter_context(ThreadPoolExecutor(1)).submit(warmup.prepare, checked.program)
-        restored, limit = _restored(config, place, checked, watch, starting, stop, stack)
+        follower = None
+        if not leads:
+            follower = Standby(config, place, checked, watch, starting, warming).wait(stop, stack)
+        restored, limit = _restored(config, place, checked, watch, starting, follower, stop, stack)
         watch.observers.program(restored.recovered.in_effect.text.hash)
         parts = restored.parts()
         runner = EpochRunner(parts, restored.recovered.point)
@@ -158,6 +177,7 @@ def _restored(  # noqa: PLR0917 - in the order of use
     checked: Checked,
     watch: Watch,
     starting: Future[RunningSession],
+    follower: Follower | None,
     stop: Stop,
     stack: ExitStack,
 ) -> tuple[Restored, BatchLimit]:
@@ -165,14 +185,18 @@ def _restored(  # noqa: PLR0917 - in the order of use
     output = open_output(config, stack, stop.check)
     stop.check()
     recovered = recover(config, checked, output, stack)
-    store = (
-        in_spark(config, recovered, stop.result(starting))
-        if place is BackendKind.SPARK
-        else in_memory(config, recovered)
-    )
     progress = progress_before(config, recovered)
     stop.check()
-    session = restore(config, recovered, store, progress)
+    session = None if follower is None else follower.session_before(recovered)
+    if session is None:
+        store = (
+            in_spark(config, recovered, stop.result(starting))
+            if place is BackendKind.SPARK
+            else in_memory(config, recovered)
+        )
+        session = restore(config, recovered, store, progress)
+    else:
+        resume(recovered, session, progress)
     checkpoint, limit = first_batch(config, recovered, session)
     return Restored(
         config, place, checked, output, recovered, checkpoint, session, progress, watch.observers

@@ -42,13 +42,16 @@ class Checked:
     schemas: Schemas
 
 
-def check_start(config: Config, stack: ExitStack, *, loading: bool = False) -> Checked:
+def check_start(
+    config: Config, stack: ExitStack, *, loading: bool = False, standby: bool = False
+) -> Checked:
     """Check what a start needs, and open it.
 
     Args:
         config: The configuration.
         stack: Closes what is opened.
         loading: Whether a first load begins, which may not need Java.
+        standby: Whether another process may have the state; the lock is not held then.
 
     Raises:
         StreamReasonerError: Something is refused; the message has all problems.
@@ -60,11 +63,9 @@ def check_start(config: Config, stack: ExitStack, *, loading: bool = False) -> C
     with problems.kept():
         program = configured_program(config)
     with problems.kept():
-        lock = StateLock(config.state.directory)
+        lock = StateLock(config.state.directory, required=not standby)
         stack.callback(lock.close)
-        check_version(config.state.tables)
-        if not loading:
-            check_finished(config.state)
+        check_state(config, loading=loading)
     with problems.kept():
         topics = _topics(config)
     with problems.kept():
@@ -73,6 +74,17 @@ def check_start(config: Config, stack: ExitStack, *, loading: bool = False) -> C
     if loading or not (config.state.tables / PROGRAMS).exists():
         Published.of(config.output).check(program)
     return Checked(program, lock, topics, schemas)
+
+
+def check_state(config: Config, *, loading: bool = False) -> None:
+    """Refuse a state of another version, and one that has yet to be loaded.
+
+    Raises:
+        StateError: Says what to do.
+    """
+    check_version(config.state.tables)
+    if not loading:
+        check_finished(config.state)
 
 
 def _topics(config: Config) -> TopicIds:

@@ -219,8 +219,14 @@ def restore(
     config: Config, recovered: Recovered, store: Store, progress: Progress | None
 ) -> Session:
     """Restore the state before the next epoch, with the program in effect then."""
-    in_effect, before = recovered.in_effect, recovered.point.before
-    session = Session(
+    session = session_of(config, recovered.in_effect, store)
+    resume(recovered, session, progress)
+    return session
+
+
+def session_of(config: Config, in_effect: ProgramInEffect, store: Store) -> Session:
+    """The session of a program, with what a store holds."""
+    return Session(
         in_effect.checked,
         store,
         recursion_limit=config.rules.recursion_limit,
@@ -229,14 +235,17 @@ def restore(
         sources=sources(config),
         known_constraints=in_effect.constraints,
     )
-    frontier = None
+
+
+def resume(recovered: Recovered, session: Session, progress: Progress | None) -> None:
+    """Go on with a session that has the epochs before the next one."""
+    before, frontier = recovered.point.before, None
     if progress is not None:
         frontier = progress.watermarks.closed
     elif before > 0 and session.program.expiries:
         frontier = recovered.tables.record(before - 1).frontier
     session.resume_before(before, frontier)
     _log.info("State restored; the next epoch is %d.", before)
-    return session
 
 
 def in_memory(config: Config, recovered: Recovered) -> Store:

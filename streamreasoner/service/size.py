@@ -19,6 +19,7 @@ from streamreasoner.state import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from streamreasoner.config import Config
     from streamreasoner.engine.session import Session
@@ -31,17 +32,36 @@ _POLLS_IN_MEMORY = 4
 
 
 def place_of_state(config: Config) -> BackendKind:
-    """The backend for the state: as configured, or by its size."""
-    last = config.state.directory / "backend"
+    """The backend for the state: as configured, or by its size. Recorded for the next start."""
+    place = _chosen(config)
+    _record(config).write_text(place.value)
+    return place
+
+
+def recorded_place(config: Config) -> BackendKind | None:
+    """The backend that the last process has chosen, which may be running; None before the first."""
+    found = _record(config).read_text() if _record(config).exists() else ""
+    return next((kind for kind in BackendKind if kind.value == found), None)
+
+
+def place_to_stand_by(config: Config) -> BackendKind:
+    """The backend for a state that another process has."""
+    return recorded_place(config) or _chosen(config)
+
+
+def _chosen(config: Config) -> BackendKind:
     place = BackendKind.SPARK
     if config.pipeline.backend != place.value:
         place = Limit(config.pipeline.max_state_bytes).choose(
             *Tables.rows(config.state.tables),
-            in_spark=last.exists() and last.read_bytes() == place.value.encode(),
+            in_spark=recorded_place(config) is place,
             may_move=config.pipeline.backend == "auto",
         )
-    last.write_text(place.value)
     return place
+
+
+def _record(config: Config) -> Path:
+    return config.state.directory / "backend"
 
 
 def may_move(config: Config, place: BackendKind) -> bool:

@@ -15,6 +15,7 @@ from streamreasoner.io.spark import session as spark_session
 from streamreasoner.io.spark.source import MAX_POLL_RECORDS
 from streamreasoner.service.assemble import pipeline
 from streamreasoner.service.size import careful, moved
+from streamreasoner.service.standby import OtherPlaceError
 from streamreasoner.system.garbage import loaded_objects_are_kept
 from streamreasoner.system.stopping import Stop, StopRequestedError
 
@@ -25,19 +26,33 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-def run(config: Config, stop: Stop, observer: PipelineObserver | None = None) -> None:
+def run(
+    config: Config,
+    stop: Stop,
+    observer: PipelineObserver | None = None,
+    *,
+    standby: bool = False,
+) -> None:
     """Run a pipeline until it is asked to stop; the current batch is finished first.
 
     A state that outgrows memory moves to Spark.
+
+    Args:
+        config: The configuration.
+        stop: Ends it.
+        observer: Notified of every batch.
+        standby: Whether to stand by while another process has the state.
 
     Raises:
         StreamReasonerError: The pipeline cannot start, or failed.
     """
     while not stop.requested:
         try:
-            outgrown = _run_once(config, stop, observer)
+            outgrown = _run_once(config, stop, observer, standby=standby)
         except StopRequestedError:
             return
+        except OtherPlaceError:
+            continue
         except BatchTooLargeError as error:
             _log.warning("%s", error)
             continue
@@ -58,10 +73,15 @@ def run(config: Config, stop: Stop, observer: PipelineObserver | None = None) ->
         config = moved(config)
 
 
-def _run_once(config: Config, stop: Stop, observer: PipelineObserver | None) -> bool:
+def _run_once(
+    config: Config, stop: Stop, observer: PipelineObserver | None, *, standby: bool
+) -> bool:
     """Run a pipeline until its query ends; returns whether to continue in Spark."""
     try:
-        with pipeline(config, observer, stop) as started, loaded_objects_are_kept():
+        with (
+            pipeline(config, observer, stop, standby=standby) as started,
+            loaded_objects_are_kept(),
+        ):
             started.query.wait()
     except StateFullError as error:
         if config.pipeline.backend != "auto":

@@ -44,22 +44,32 @@ def holder(directory: Path) -> str | None:
 
 
 class StateLock:
-    """Exclusive use of a state directory from construction to `close`.
+    """Exclusive use of a state directory, from construction or `take` to `close`.
 
     Args:
         directory: The state directory; created if absent, readable by its owner only.
         timeout: Seconds to wait for a holder that may be about to exit.
         key: The configuration key that names the directory; empty if none does.
+        required: Whether it must be held; otherwise it is opened, and held if it is free.
+
+    Attributes:
+        held: Whether this process holds it.
 
     Raises:
         EnvironmentSetupError: Another process holds it, or the directory cannot be written.
     """
 
     def __init__(
-        self, directory: Path, *, timeout: float = _TIMEOUT_SECONDS, key: str = "state.directory"
+        self,
+        directory: Path,
+        *,
+        timeout: float = _TIMEOUT_SECONDS,
+        key: str = "state.directory",
+        required: bool = True,
     ) -> None:
         shown = f"{directory} ({key})" if key else f"{directory}"
-        path = directory / "lock"
+        self._path = path = directory / "lock"
+        self.held = False
         try:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -68,7 +78,7 @@ class StateLock:
                 f"The directory {shown} cannot be used: {error.strerror}."
             ) from None
         deadline = time.monotonic() + timeout
-        while not self._try():
+        while not self.take() and required:
             if time.monotonic() >= deadline:
                 os.close(self._descriptor)
                 raise EnvironmentSetupError(
@@ -76,15 +86,33 @@ class StateLock:
                     f"{_written(path)}. Stop it, or choose another directory."
                 )
             time.sleep(0.1)
+
+    def take(self) -> bool:
+        """Take it unless another process holds it; returns whether it is held.
+
+        Raises:
+            EnvironmentSetupError: The directory cannot be written.
+        """
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
         try:
             os.ftruncate(self._descriptor, 0)
             os.write(self._descriptor, f"{os.getpid()}\n".encode())
         except OSError as error:
             os.close(self._descriptor)
             raise EnvironmentSetupError(
-                f"{path} cannot be written: {error.strerror}. Fix the cause, then restart the "
-                "process."
+                f"{self._path} cannot be written: {error.strerror}. Fix the cause, then restart "
+                "the process."
             ) from None
+        self.held = True
+        return True
+
+    @property
+    def holder(self) -> str:
+        """The process id that the last holder has written."""
+        return _written(self._path)
 
     @property
     def descriptor(self) -> int:
@@ -95,13 +123,6 @@ class StateLock:
         """Release the directory."""
         with contextlib.suppress(OSError):
             os.close(self._descriptor)
-
-    def _try(self) -> bool:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
 
 def _written(path: Path) -> str:

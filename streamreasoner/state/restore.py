@@ -46,7 +46,7 @@ BLOCK_ROWS: Final = 1 << 26
 TERMS_AT_A_TIME: Final = 1 << 20
 
 
-def restore_terms(table: Table, dictionary: TermDictionary) -> int:
+def restore_terms(table: Table | HeldTable, dictionary: TermDictionary) -> int:
     """Load `terms` in id order, including terms of an interrupted epoch, which keep their ids.
 
     Args:
@@ -59,7 +59,7 @@ def restore_terms(table: Table, dictionary: TermDictionary) -> int:
     Raises:
         StateError: Ids are missing or repeated, or the dictionary assigned a term another id.
     """
-    read = [datafile.read(table.directory, file, ["id", "term"]) for file in table.files()]
+    read = [table.read(file, ["id", "term"]) for file in table.files()]
     if not read:
         return 0
     rows = pa.concat_tables(read)

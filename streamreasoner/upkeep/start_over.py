@@ -36,6 +36,7 @@ def places(config: Config) -> Iterator[Path]:
     yield state.tables
     yield state.checkpoint_directory
     yield state.pieces
+    yield state.standby
     yield from (state.directory / name for name in _FILES)
     yield from (state.unusable_schemas, state.topics, state.app_id)
     yield state.directory / "spark"

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
 
 
-def run(config: ConfigFile = CONFIG_FILE) -> None:
+def run(
+    config: ConfigFile = CONFIG_FILE,
+    *,
+    standby: Annotated[
+        bool,
+        typer.Option(
+            "--standby",
+            help="While another process has the state, follow it, and take over when it ends.",
+        ),
+    ] = False,
+) -> None:
     """Run a pipeline until SIGTERM or SIGINT; the current batch is finished first."""
     from streamreasoner.system.memory import keep_freed_memory
 
@@ -25,4 +39,4 @@ def run(config: ConfigFile = CONFIG_FILE) -> None:
         require("server", "server.facts = true")
     configure_logging(loaded.log)
     with on_signals() as stop:
-        supervise.run(loaded, stop)
+        supervise.run(loaded, stop, standby=standby)

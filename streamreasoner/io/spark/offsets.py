@@ -68,6 +68,11 @@ class Checkpoint:
             _entry(directory / "commits" / str(committed))
         return cls(directory, planned, committed)
 
+    @staticmethod
+    def last_committed(directory: Path) -> int:
+        """The last batch that is finished, -1 before the first; Spark may be running."""
+        return _last(directory / "commits")
+
     @property
     def next(self) -> int:
         """The batch that Spark runs first: a new one, or a replay of the planned one."""

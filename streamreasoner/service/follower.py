@@ -1,0 +1,160 @@
+"""An engine that follows the state of another process. Invariant: it has whole, finished epochs.
+
+The rows of a trace at iteration 0 are what the other process has added, and all others follow from
+them: so they are added here too, and the rest is derived. Terms come from the table, with their
+ids. What cannot be followed step by step, because the program has changed, tables were summed,
+erased or replaced, or this engine has given an id to another term, is loaded anew.
+
+Only epochs that Spark has committed are taken: a start replays what comes after them.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.backends.store import restored
+from streamreasoner.engine.updates import Updates
+from streamreasoner.errors import NoEpochError, StateError
+from streamreasoner.history.epochs import Past
+from streamreasoner.io.spark.offsets import Checkpoint
+from streamreasoner.pipeline.recovery import check_file
+from streamreasoner.service.options import sources
+from streamreasoner.service.recover import session_of
+from streamreasoner.state import PROGRAMS, TRACE, schemas
+from streamreasoner.state.in_effect import ProgramInEffect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamreasoner.config import Config
+    from streamreasoner.engine.session import Session
+    from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.service.recover import Recovered
+
+_log = logging.getLogger(__name__)
+
+
+class Follower:
+    """A session in memory that is in step with the tables of a running pipeline.
+
+    Args:
+        config: The configuration of the pipeline.
+        program: The configured program.
+
+    Attributes:
+        epoch: The last epoch that it has, -1 before the first.
+    """
+
+    def __init__(self, config: Config, program: CheckedProgram) -> None:
+        self._config = config
+        self._configured = program
+        self._past: Past | None = None
+        self._session: Session | None = None
+        self._program = ""
+        self._terms = 0
+        self.epoch = -1
+
+    def follow(self) -> None:
+        """Take the epochs that are finished by now.
+
+        Raises:
+            StateError: The state is damaged, or belongs to another application or program.
+            EngineError: An epoch cannot be evaluated here.
+        """
+        # Read before the tables, which are never behind.
+        last = Checkpoint.last_committed(self._config.state.checkpoint_directory)
+        past = self._newest()
+        if past is not None and last >= 0:
+            self._advance(past, min(last, past.last))
+
+    def session_before(self, recovered: Recovered) -> Session | None:
+        """The session with the epochs before the next one, None if it has to be restored.
+
+        Args:
+            recovered: Where the pipeline goes on; this process holds its lock.
+        """
+        last = recovered.point.before - 1
+        past = self._newest()
+        if past is None or not 0 <= last <= past.last:
+            return None
+        self._advance(past, last)
+        fits = (self.epoch, self._program, self._terms) == (
+            last,
+            recovered.in_effect.text.hash,
+            recovered.tables.terms_stored,
+        )
+        return self._session if fits else None
+
+    def _newest(self) -> Past | None:
+        """The tables as they are now; None if there is no epoch yet."""
+        tables = self._config.state.tables
+        if self._past is not None:
+            return self._past.newer() or self._past
+        if not (tables / PROGRAMS).exists():
+            return None
+        try:
+            past = Past(tables)
+        except NoEpochError:
+            return None
+        self._check(past)
+        return past
+
+    def _check(self, past: Past) -> None:
+        """Refuse the state of another application, or one that never had the program."""
+        app_id = self._config.pipeline.app_id
+        owner = past.tables[TRACE].snapshot().properties.get(schemas.APP_ID)
+        if owner != app_id:
+            raise StateError(
+                f"The state in {self._config.state.directory} belongs to the application {owner}, "
+                f"and pipeline.app_id is {app_id}. A standby needs the configuration of the "
+                "pipeline that it stands by for."
+            )
+        programs = past.programs_until(past.last)
+        check_file(programs, programs[-1], self._configured, self._config.rules.program)
+
+    def _advance(self, past: Past, last: int) -> None:
+        """Take the epochs up to one, of this version of the tables."""
+        follows = past is self._past or (past.follows and past.oldest <= self.epoch)
+        programs = past.programs_until(last)
+        session, self._past = self._session, past
+        if session is not None and follows and last <= self.epoch:
+            return
+        if session is None or not follows or programs[-1][0] > self.epoch:
+            self._load(past, last)
+        elif self._has_terms(session, past):
+            session.follow(last, _added(past, self.epoch, last))
+            self.epoch = last
+        else:
+            _log.info("A term has another id in the state, which is loaded anew.")
+            self._load(past, last)
+
+    def _has_terms(self, session: Session, past: Past) -> bool:
+        """Whether the new terms of the tables have their ids here, too."""
+        terms = past.new_terms(self._terms)
+        ids = np.arange(self._terms, self._terms + len(terms))
+        self._terms += len(terms)
+        return bool(np.array_equal(session.dictionary.encode(terms), ids))
+
+    def _load(self, past: Past, last: int) -> None:
+        """Restore the state at the end of an epoch."""
+        config = self._config
+        # The memory of what was followed before goes first.
+        self._session, self.epoch = None, -1
+        width = past.tables[TRACE].max_arity - bool(sources(config).keyed)
+        in_effect = ProgramInEffect.restored(past.programs_until(last), width)
+        store = restored(past, last + 1, cores=config.pipeline.cores)
+        self._terms, self._program = len(store.dictionary), in_effect.text.hash
+        self._session = session_of(config, in_effect, store)
+        self._session.resume_before(last + 1, None)
+        self.epoch = last
+
+
+def _added(past: Past, first: int, last: int) -> Iterator[Updates]:
+    """What the epochs after one and up to another have added, at iteration 0."""
+    for rows in past.trace_after(first, last=last):
+        added = rows.iteration == 0
+        if added.any():
+            yield Updates(rows.predicate, rows.args[added], rows.multiplicity[added])
