@@ -102,7 +102,7 @@ class Meter(Crew):
         super().__init__(1)
         self.longest = self.total = 0.0
 
-    def take_in_turns(self, step: Callable[[int], object], parts: int) -> None:
+    def take(self, step: Callable[[int], object], parts: int) -> None:
         """Take a step in each part."""
         seconds = []
         for part in range(parts):

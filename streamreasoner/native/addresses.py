@@ -146,6 +146,17 @@ def store_released(typingctx, address, value):
 
 
 @intrinsic
+def exchange_acquired(typingctx, address, value):
+    """Store an int64 at an address, with acquire ordering; returns what was there."""
+
+    def codegen(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], _WORD.as_pointer())
+        return builder.atomic_rmw("xchg", pointer, arguments[1], "acquire")
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+@intrinsic
 def yield_processor(typingctx):
     """Yield the processor to another thread, in loops that wait for one."""
 

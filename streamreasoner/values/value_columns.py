@@ -15,7 +15,7 @@ from streamreasoner.rdf.term_kind import is_triple_term
 from streamreasoner.rdf.terms import parse
 from streamreasoner.rdf.triple_terms import components
 from streamreasoner.rdf.vocabulary import XSD_INTEGER
-from streamreasoner.values.kernels import comparing, decimals, integers
+from streamreasoner.values.kernels import comparing, decimals, integers, interning
 from streamreasoner.values.valuation import ValueKind, value
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Values:
         "_double",
         "_fraction",
         "_kind",
+        "_lock",
         "_small",
         "_text",
         "_whole",
@@ -55,7 +56,7 @@ class Values:
         self._whole = ReservedColumn(np.int64, capacity)
         self._fraction = ReservedColumn(np.int64, capacity)
         self._double = ReservedColumn(np.float64, capacity)
-        self._small = ReservedColumn(np.int32, comparing.SMALL_LIMIT)
+        self._small = ReservedColumn(np.int64, comparing.SMALL_LIMIT)
         self._text = _buffer(integers.PREFIX_ROOM, integers.SUFFIX)
         self._decimal_text = _buffer(decimals.PREFIX_ROOM, decimals.SUFFIX)
         self.table: NDArray[np.int64] = np.zeros(comparing.TABLE_LENGTH, dtype=np.int64)
@@ -70,6 +71,8 @@ class Values:
         self.table[comparing.TEXT] = self._text.ctypes.data
         self.table[comparing.DECIMAL_TEXT] = self._decimal_text.ctypes.data
         self.table[comparing.SMALL] = self._small.address
+        self._lock = np.zeros(1, np.int64)
+        self.table[comparing.LOCK] = self._lock.ctypes.data
 
     def __len__(self) -> int:
         return int(self.table[comparing.LENGTH])
@@ -102,14 +105,21 @@ class Values:
             self._fill(start, stop)
             self.table[comparing.LENGTH] = stop
 
+    def intern(self, term: str) -> int:
+        """Id of a canonical term, added with its value if new; kernels of other threads wait."""
+        interning.lock(self.table)
+        try:
+            identifier = self._dictionary.intern(term)
+            self.extend()
+        finally:
+            interning.unlock(self.table)
+        return identifier
+
     def intern_integer(self, number: int) -> int:
         """Id of an int64 integer as a term, added with its value if new."""
         self.extend()
         term = int(integers.intern_integer(self.table, number))
-        if term == hash_table.FULL:
-            term = self._dictionary.intern(f'"{number}"^^<{XSD_INTEGER}>')
-            self.extend()
-        return term
+        return self.intern(f'"{number}"^^<{XSD_INTEGER}>') if term == hash_table.FULL else term
 
     def compare(self, left: int, right: int) -> int:
         """Order of two terms by id: -1, 0 or 1, or 2 if they are not comparable."""

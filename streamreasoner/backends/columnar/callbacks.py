@@ -127,8 +127,4 @@ class Builtins:
         self.overflows += 1
 
     def _intern(self, term: str | None) -> int:
-        if term is None:
-            return layout.NO_VALUE
-        identifier = self._dictionary.intern(term)
-        self.values.extend()
-        return identifier
+        return layout.NO_VALUE if term is None else self.values.intern(term)

@@ -29,7 +29,6 @@ from streamreasoner.engine.ports import (
     Work,
 )
 from streamreasoner.engine.updates import TraceRows, Updates, check_arity
-from streamreasoner.plan.algebra import Extend
 from streamreasoner.plan.copies import with_copies
 from streamreasoner.plan.division import divide
 from streamreasoner.system.capacity import Capacity
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.plan.division import Division
     from streamreasoner.plan.program_change import FullEvaluation, ProgramChange
-    from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction, StratumPlan
+    from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.values.value_columns import Values
 
@@ -109,7 +108,6 @@ class PartsBackend:
         self._plan, self._owners = plan, division.owners
         self._walked = walked_arguments(plan)
         self._cyclic = parts[0].compiled[1].cyclic
-        self._separate = [False, *map(_makes_no_terms, plan.strata)]
         self._parts = self._former = tuple(parts)
         self._stores: Sequence[ColumnarBackend] = self._parts
         self.addresses = np.array([part.table.ctypes.data for part in parts], np.int64)
@@ -138,12 +136,11 @@ class PartsBackend:
         self._is_large |= len(counts) >= self.large
         self._take(lambda part: part.add_owned(relation, arity, cells, counts))
 
-    def _take(self, step: Callable[[Part], object], *, in_turns: bool = False) -> None:
-        """Take a step in all parts: in threads, if there is much to do and they may."""
+    def _take(self, step: Callable[[Part], object]) -> None:
+        """Take a step in all parts: in threads, if there is much to do."""
         self._was_large |= self._is_large
         if self._is_large:
-            take = self._crew.take_in_turns if in_turns else self._crew.take
-            take(lambda number: step(self._parts[number]), len(self._parts))
+            self._crew.take(lambda number: step(self._parts[number]), len(self._parts))
         else:
             for part in self._parts:
                 step(part)
@@ -209,7 +206,7 @@ class PartsBackend:
         if not self._parts:
             self._stores[0].reduce(reduction)
             return
-        self._take(lambda part: part.reduce(reduction), in_turns=True)
+        self._take(lambda part: part.reduce(reduction))
         self._check(turns.exchange_heads(self.addresses))
 
     def next_touched(self, after: int) -> int:
@@ -237,8 +234,7 @@ class PartsBackend:
             self._stores[0].derive(iteration)
             return
         if self._is_large:
-            separate = self._separate[self._stratum]
-            self._take(lambda part: part.derive(iteration), in_turns=not separate)
+            self._take(lambda part: part.derive(iteration))
             self._take(lambda part: part.fetch_heads(self.addresses))
             self._take(Part.empty_outbox)
             return
@@ -391,8 +387,3 @@ class PartsBackend:
             overflows=self._overflows + sum(each.overflows for each in found),
             capacity=Capacity(size + terms.nbytes, records, terms.text, terms.ids),
         )
-
-
-def _makes_no_terms(stratum: StratumPlan) -> bool:
-    """Whether the rules of a stratum add no term to the dictionary, which all parts share."""
-    return not any(isinstance(step, Extend) for plan in stratum.plans for step in plan.steps)

@@ -31,7 +31,8 @@ class Crew:
             parts: How many there are.
         """
         if self._pool is None:
-            self.take_in_turns(step, parts)
+            for part in range(parts):
+                step(part)
             return
         others = [self._pool.submit(step, part) for part in range(1, parts)]
         try:
@@ -40,8 +41,3 @@ class Crew:
             wait(others)
         for other in others:
             other.result()
-
-    def take_in_turns(self, step: Callable[[int], object], parts: int) -> None:
-        """The same without threads, for a step that adds to what all parts share."""
-        for part in range(parts):
-            step(part)

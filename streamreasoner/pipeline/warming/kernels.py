@@ -30,7 +30,7 @@ from streamreasoner.backends.columnar.kernels.records.parts import outbox
 from streamreasoner.backends.columnar.kernels.settling import exchange, reduce, settle
 from streamreasoner.io.formats.reading.json.kernels import messages
 from streamreasoner.rdf.kernels import distinct_rows, hash_table, line_scanner, term_columns
-from streamreasoner.values.kernels import comparing, integers
+from streamreasoner.values.kernels import comparing, integers, interning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +71,8 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (comparing.classify, (_VALUES, _BYTES, _NUMBER, _NUMBER)),
     (comparing.compare, (_VALUES, _NUMBER, _NUMBER)),
     (integers.intern_integer, (_VALUES, _NUMBER)),
+    (interning.lock, (_VALUES,)),
+    (interning.unlock, (_VALUES,)),
     (integers.read_integers, (_VALUES, _NUMBER, _NUMBER)),
     (slots.mix, (_NUMBER, _NUMBER)),
     (slots.reserve, (_TABLE, _NUMBER, _NUMBER, _NUMBER)),

@@ -46,9 +46,10 @@ HEADER_STARTS = 5
 HEADER = 6  # the header itself
 LENGTH = 7  # a number: rows that are filled
 TEXT = 8  # bytes: buffer for the text of an integer
-SMALL = 9  # int32: id + 1 of each small integer, 0 if not interned
+SMALL = 9  # int64: id + 1 of each small integer, 0 if not interned
 DECIMAL_TEXT = 10  # bytes: buffer for the text of a decimal
-TABLE_LENGTH = 11
+LOCK = 11  # its address, an int64: 1 while a thread adds a term, else 0
+TABLE_LENGTH = 12
 
 SMALL_LIMIT = 1 << 20
 

@@ -11,7 +11,7 @@ from streamreasoner.native.addresses import double_of_bits, int8_column
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.values.kernels import value_kinds
 from streamreasoner.values.kernels.comparing import DECIMAL_TEXT
-from streamreasoner.values.kernels.interning import intern, write_digits
+from streamreasoner.values.kernels.interning import intern, lock, unlock, write_digits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +32,7 @@ _EXPONENT_SHIFT = 52
 def intern_decimal(values: np.ndarray, whole: int, fraction: int) -> int:
     """Id of a decimal above the least whole number, added when new; FULL as for `intern`."""
     magnitude, rest = (whole, fraction) if whole >= 0 else negated(whole, fraction)
+    lock(values)
     text = int8_column(values[DECIMAL_TEXT])
     position = PREFIX_ROOM
     if rest != 0:
@@ -56,15 +57,10 @@ def intern_decimal(values: np.ndarray, whole: int, fraction: int) -> int:
     double = nearest_double(magnitude, rest)
     length = PREFIX_ROOM + len(SUFFIX) - position
     address = values[DECIMAL_TEXT] + position
-    return intern(
-        values,
-        address,
-        length,
-        value_kinds.EXACT,
-        whole,
-        fraction,
-        -double if whole < 0 else double,
-    )
+    signed_double = -double if whole < 0 else double
+    term = intern(values, address, length, value_kinds.EXACT, whole, fraction, signed_double)
+    unlock(values)
+    return term
 
 
 @inlined

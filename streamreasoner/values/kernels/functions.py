@@ -3,7 +3,7 @@
 A built-in has a code: its place in NAMES.
 """
 
-# ruff: noqa: C901, PLR0911, PLR0912  (one case per built-in)
+# ruff: noqa: C901, PLR0911  (one case per built-in)
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from streamreasoner.values.kernels import texts, value_kinds
 from streamreasoner.values.kernels.comparing import KIND, WHOLE, compare
 from streamreasoner.values.kernels.exact import ABSOLUTE, DELEGATED, NO_VALUE, calculate
 from streamreasoner.values.kernels.integers import intern_integer, is_integer
+from streamreasoner.values.kernels.interning import lock, unlock
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,19 +65,14 @@ def apply(values: np.ndarray, code: int, arguments: np.ndarray, number: int) -> 
         return _extreme(values, code, arguments, number)
     if code >= _SAME_TERM:
         return _test(values, code, first, signed(arguments[number - 1]))
-    if code == _CONCAT:
-        return texts.concat(values, arguments, number)
-    if code == _SUBSTRING:
-        return _substring(values, arguments, number)
     if code == _LENGTH:
         length = texts.length(values, first)
         return NO_VALUE if length < 0 else intern_integer(values, length)
-    if code in (_LOWER, _UPPER):
-        return texts.cased(values, first, code == _UPPER)
-    if code == _TO_STRING:
-        return texts.lexical(values, first)
-    if code == _STR:
-        return texts.text_of(values, first)
+    if code <= _STR:
+        lock(values)
+        term = _text(values, code, arguments, number)
+        unlock(values)
+        return term
     second = signed(arguments[1])
     if code == _STARTS_WITH:
         return texts.starts_with(values, first, second)
@@ -97,6 +93,21 @@ def _extreme(values: np.ndarray, code: int, arguments: np.ndarray, number: int) 
         if order == (-1 if code == _LEAST else 1):
             best = other
     return best
+
+
+@kernel
+def _text(values: np.ndarray, code: int, arguments: np.ndarray, number: int) -> int:
+    """A string of the texts of terms, which is written where the dictionary would add it."""
+    first = signed(arguments[0])
+    if code == _CONCAT:
+        return texts.concat(values, arguments, number)
+    if code == _SUBSTRING:
+        return _substring(values, arguments, number)
+    if code == _TO_STRING:
+        return texts.lexical(values, first)
+    if code == _STR:
+        return texts.text_of(values, first)
+    return texts.cased(values, first, code == _UPPER)
 
 
 @kernel

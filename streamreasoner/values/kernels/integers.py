@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from streamreasoner.native.addresses import (
     float64_column,
     int8_column,
-    int32_column,
     int64_column,
+    load_acquired,
     load_byte,
     signed,
+    store_released,
 )
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.hash_table import FULL
@@ -29,7 +30,7 @@ from streamreasoner.values.kernels.comparing import (
     TEXT,
     WHOLE,
 )
-from streamreasoner.values.kernels.interning import intern, write_digits
+from streamreasoner.values.kernels.interning import intern, lock, unlock, write_digits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +41,7 @@ SUFFIX = b'"^^<http://www.w3.org/2001/XMLSchema#integer>'
 _QUOTE, _MINUS, _ZERO, _NINE = ord('"'), ord("-"), ord("0"), ord("9")
 _SAFE_DIGITS = 18  # every number of 18 digits fits int64
 _SUFFIX_BYTES = len(SUFFIX)
+_UNIT = 8  # bytes of an int64
 
 
 @inlined
@@ -51,9 +53,11 @@ def is_integer(values: np.ndarray, term: int) -> bool:
 @kernel
 def intern_integer(values: np.ndarray, number: int) -> int:
     """Id of an integer, added when new; FULL if the dictionary must grow first."""
-    small = int32_column(values[SMALL])
-    if 0 <= number < SMALL_LIMIT and small[number] != 0:
-        return signed(small[number]) - 1
+    small = values[SMALL] + _UNIT * number if 0 <= number < SMALL_LIMIT else 0
+    known = load_acquired(small) if small != 0 else 0
+    if known != 0:
+        return known - 1
+    lock(values)
     text = int8_column(values[TEXT])
     position = write_digits(text, PREFIX_ROOM, number if number < 0 else -number)
     if number < 0:
@@ -65,8 +69,9 @@ def intern_integer(values: np.ndarray, number: int) -> int:
     term = intern(
         values, values[TEXT] + position, length, value_kinds.INTEGER, number, 0, float(number)
     )
-    if term != FULL and 0 <= number < SMALL_LIMIT:
-        small[number] = term + 1
+    if term != FULL and small != 0:
+        store_released(small, term + 1)
+    unlock(values)
     return term
 
 

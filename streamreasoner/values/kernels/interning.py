@@ -1,10 +1,22 @@
-"""Intern terms that kernels make. Invariant: a new term has its value when its id is returned."""
+"""Intern terms that kernels make. Invariant: a new term has its value when its id is returned.
+
+Parts of a state share a dictionary, and derive at the same time. So a thread that may add a term
+holds a lock from the writing of its text on. Values of known terms are read without it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.native.addresses import float64_column, int8_column, int64_column
+from streamreasoner.native.addresses import (
+    exchange_acquired,
+    float64_column,
+    int8_column,
+    int64_column,
+    load_acquired,
+    store_released,
+    yield_processor,
+)
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.hash_table import (
     ARENA,
@@ -21,6 +33,7 @@ from streamreasoner.values.kernels.comparing import (
     HEADER,
     KIND,
     LENGTH,
+    LOCK,
     WHOLE,
 )
 
@@ -33,6 +46,21 @@ LEAST = -(2**63)
 
 
 @kernel
+def lock(values: np.ndarray) -> None:
+    """Wait until no other thread adds terms, and keep others from it."""
+    address = values[LOCK]
+    while exchange_acquired(address, 1) != 0:
+        while load_acquired(address) != 0:
+            yield_processor()
+
+
+@kernel
+def unlock(values: np.ndarray) -> None:
+    """Let other threads add terms."""
+    store_released(values[LOCK], 0)
+
+
+@kernel
 def intern(  # noqa: PLR0917 - a text and the four fields of its value
     values: np.ndarray,
     address: int,
@@ -42,7 +70,7 @@ def intern(  # noqa: PLR0917 - a text and the four fields of its value
     fraction: int,
     double: float,
 ) -> int:
-    """Id of a term, added with its value when new.
+    """Id of a term, added with its value when new; the caller has the lock.
 
     Args:
         values: `Values.table`.

@@ -49,6 +49,32 @@ def test_large_epochs_are_taken_in_threads(cores, monkeypatch):
     assert len(seen) > 1
 
 
+MAKING = """
+whole(?x, ?n) :- edge(?x, ?y), ?n = 1000003 * ?x + ?y % 50 .
+half(?x, ?n) :- edge(?x, ?y), ?n = (?x + ?y) / 16 .
+name(?x, ?t) :- edge(?x, ?y), ?t = concat(to_string(?y % 700), "of", to_string(?x % 7)) .
+code(?x, ?t) :- name(?x, ?s), ?t = replace(?s, "o", "0") .
+mean(?x, avg(?n)) :- half(?x, ?n) .
+most(?x, count(?y)) :- edge(?x, ?y) .
+"""
+
+
+def test_parts_add_terms_at_the_same_time(monkeypatch):
+    """Each term has one id and its value, whichever parts make it, and the dictionary grows."""
+    monkeypatch.setattr(PartsBackend, "large", 1)
+    monkeypatch.setattr("streamreasoner.backends.parts.backend.Crew", lambda _: Crew(4))
+    updates = [Update("edge", (n % 3000, 31 * n % 9973)) for n in range(40_000)]
+    one, many = Reasoner.from_rules(MAKING), Reasoner.from_rules(MAKING, cores=4)
+    for reasoner in (one, many):
+        reasoner.apply(updates)
+        reasoner.apply([Update("edge", each.args, -1) for each in updates[::3]])
+    for name in ("whole", "half", "name", "code", "mean", "most"):
+        assert sorted(many.trace(name)) == sorted(one.trace(name))
+    terms = many.session.dictionary
+    texts = terms.terms(0, len(terms)).to_pylist()
+    assert len(set(texts)) == len(texts)
+
+
 def test_a_failing_step_waits_for_the_others():
     """No part is used while a thread is in it, whichever part has failed."""
     done = threading.Event()
