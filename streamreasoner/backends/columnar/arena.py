@@ -47,6 +47,8 @@ _CONTINUED = (
     layout.REPLAYED,
     layout.TARGETED,
     layout.MILESTONED,
+    layout.FETCHED_HEADS,
+    layout.FETCHED_CHANGES,
 )
 _SEGMENTS = 1 << (31 - layout.SEGMENT_BITS)
 

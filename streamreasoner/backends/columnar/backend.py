@@ -94,6 +94,7 @@ class ColumnarBackend:
         else:
             numbering, tables = compiled[0], compiled[1].for_empty_state()
         self._numbering = numbering
+        self._share = share
         self._state = Arena(tables, self._builtins, share)
         self._table = self._state.table
         self._threads: Threads | None = None
@@ -164,12 +165,25 @@ class ColumnarBackend:
 
     def recompute(self) -> bool:
         """Begin the epoch anew, in an empty second state with what is asserted."""
-        former = self._state
         try:
-            state = Arena(former.tables.for_empty_state(), self._builtins)
+            state = self.second_state()
         except EnvironmentSetupError:
-            self._begin_again()
+            self.begin_again()
             return False
+        self.begin_anew(state)
+        return True
+
+    def second_state(self) -> Arena:
+        """An empty state of the same program.
+
+        Raises:
+            EnvironmentSetupError: There is no address space for it.
+        """
+        return Arena(self._state.tables.for_empty_state(), self._builtins, self._share)
+
+    def begin_anew(self, state: Arena) -> None:
+        """Begin the epoch anew in an empty state, with what is asserted."""
+        former = self._state
         records = np.empty(int(former.scalars[layout.FACT_COUNT]), np.int32)
         records = records[: recompute.asserted(former.table, records)]
         records.sort()  # they were loaded in this order, which suits caches
@@ -185,9 +199,8 @@ class ColumnarBackend:
             cells = cells_of(rows.args)
             at, counts = rows.iteration, rows.multiplicity
             self._check(pending.add_later(self._table, relation, arity, cells, at, counts))
-        return True
 
-    def _begin_again(self) -> None:
+    def begin_again(self) -> None:
         """Undo what the rules of the epoch have done, without a second state."""
         updates = [
             Updates(rows.predicate, rows.args[asserted], rows.multiplicity[asserted])
@@ -256,10 +269,15 @@ class ColumnarBackend:
 
     def changes(self) -> EpochChanges:
         """What the epoch has changed so far."""
-        self._difference()
+        self.compare()
         return self._reader.read(self._table)
 
-    def _difference(self) -> None:
+    @property
+    def is_anew(self) -> bool:
+        """Whether the epoch is evaluated anew, in a second state."""
+        return self._former is not None
+
+    def compare(self) -> None:
         """Journal the difference to the former state, once, when the epoch is settled."""
         former = self._former
         if former is None or self._compared:
@@ -284,7 +302,7 @@ class ColumnarBackend:
 
     def commit(self, epoch: int, *, more: bool = False) -> None:  # noqa: ARG002 - the state does not outlive the process
         """Make the epoch's changes final."""
-        self._difference()
+        self.compare()
         journaled = self._state.scalars[layout.JOURNALED_FACTS]
         large = journaled > LARGE_EPOCH or self._former is not None or self._logged
         journal.commit(self._table)

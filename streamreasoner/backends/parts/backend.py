@@ -23,12 +23,15 @@ from streamreasoner.backends.parts.crew import Crew
 from streamreasoner.backends.parts.part import Part, parts_of
 from streamreasoner.engine.ports import (
     LAST_ITERATION,
+    UNLIMITED,
+    Effort,
     EpochChanges,
     Selection,
     Statistics,
     Work,
 )
 from streamreasoner.engine.updates import TraceRows, Updates, check_arity
+from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.plan.copies import with_copies
 from streamreasoner.plan.division import divide
 from streamreasoner.system.capacity import Capacity
@@ -110,7 +113,11 @@ class PartsBackend:
         self._cyclic = parts[0].compiled[1].cyclic
         self._parts = self._former = tuple(parts)
         self._stores: Sequence[ColumnarBackend] = self._parts
-        self.addresses = np.array([part.table.ctypes.data for part in parts], np.int64)
+        self._locate()
+
+    def _locate(self) -> None:
+        """Find where the parts are."""
+        self.addresses = np.array([part.table.ctypes.data for part in self._parts], np.int64)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -179,15 +186,34 @@ class PartsBackend:
         """Touch what the change has changed, and the facts of lattices that one program lacks."""
         self._stores[0].resettle(lattices)
 
-    def effort(self) -> None:
-        """Not known: work is not compared with that of a load. So no epoch is evaluated anew."""
+    def effort(self) -> Effort | None:
+        """What the epoch takes in all parts; None if one has no room for a second state."""
+        found = [each for each in (store.effort() for store in self._stores) if each is not None]
+        if len(found) < len(self._stores):
+            return None
+        return Effort(
+            asserted=sum(each.asserted for each in found),
+            derivations=sum(each.derivations for each in found),
+            work=sum(each.work for each in found),
+        )
 
     def limit(self, work: int) -> None:
-        """Rules have no budget here."""
+        """Set the budget of each epoch; the first part to spend its share gives up for all."""
+        for store in self._stores:
+            store.limit(work if work == UNLIMITED else -(-work // len(self._stores)))
 
     def recompute(self) -> bool:
-        """Not done here: the effort of an epoch is not known."""
-        return False
+        """Begin the epoch anew, in empty second states of all parts with what is asserted."""
+        try:
+            states = {part: part.second_state() for part in self._parts}
+        except EnvironmentSetupError:
+            for part in self._parts:
+                part.begin_again()
+            return False
+        self._is_large |= sum(part.statistics().asserted for part in self._parts) >= self.large
+        self._take(lambda part: part.begin_anew(states[part]))
+        self._locate()
+        return True
 
     def enter(self, stratum: int) -> None:
         """Start a stratum, with the final changes of lower strata as deltas at iteration 0."""
@@ -255,6 +281,9 @@ class PartsBackend:
     def changes(self) -> EpochChanges:
         """What the epoch has changed so far."""
         if self._parts:
+            if self._parts[0].is_anew:
+                self._is_large = self._was_large
+                self._take(Part.compare)
             stores: Sequence[ColumnarBackend] = [part for part in self._parts if part.has_changes]
         else:
             stores = self._stores
@@ -278,8 +307,8 @@ class PartsBackend:
         """Make the epoch's changes final."""
         if not self._parts:
             self._stores[0].commit(epoch, more=more)
-        elif self._was_large:
-            self._is_large = True
+        elif self._was_large or self._parts[0].is_anew:
+            self._is_large = self._was_large
             self._take(lambda part: part.commit(epoch, more=more))
         else:
             turns.commit_all(self.addresses)
@@ -305,6 +334,7 @@ class PartsBackend:
         if self._after is None:
             for part in self._parts:
                 part.rollback()
+            self._locate()
         self._after = None
 
     def holds(self, epoch: int) -> bool:  # noqa: ARG002 - part of the port

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.backends.columnar.arena import Arena
     from streamreasoner.backends.columnar.compiler.numbering import Numbering
     from streamreasoner.backends.columnar.compiler.tables import ProgramTables
-    from streamreasoner.engine.ports import Statistics
+    from streamreasoner.engine.ports import Effort, Statistics
     from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.values.value_columns import Values
@@ -64,9 +65,6 @@ class Part(ColumnarBackend):
         number: The number of this part.
         parts: How many there are.
         compiled: The program that another part has compiled; None: it is compiled here.
-
-    Attributes:
-        table: The addresses of its columns.
     """
 
     large = 1 << 62  # parts share the processors among themselves
@@ -83,11 +81,8 @@ class Part(ColumnarBackend):
         compiled: tuple[Numbering, ProgramTables] | None,
     ) -> None:
         super().__init__(plan, dictionary, values, compiled=compiled, share=parts)
-        state = self._state
-        self.table = state.table
         # A load logs the heads of a lattice only where all of them are derived.
-        state.tables = replace(state.tables, logged={}, targeted={})
-        state.column(layout.LOGGED)[:] = layout.DIVIDED
+        self._state.tables = replace(self._state.tables, logged={}, targeted={})
         rows = reservable(parts * layout.OUTBOX_WIDTH * 8, at_most=_ID_LIMIT)
         cells = reservable(parts * 8, at_most=_ID_LIMIT)
         self._outbox = {
@@ -96,18 +91,49 @@ class Part(ColumnarBackend):
             layout.OUTBOX_SLOTS: ReservedColumn(np.int64, 4 * rows + layout.OUTBOX_FIRST_MASK + 1),
             layout.OUTBOX_FIRST: ReservedColumn(np.int64, parts),
         }
-        for column, reserved in self._outbox.items():
-            state.table[column] = reserved.address
         places = (owning.get(name) for name in self._numbering.relations)
         self._owners = np.array([-1 if at is None else at for at in places], np.int32)
-        state.table[layout.OWNERS] = self._owners.ctypes.data
-        state.scalars[layout.PARTS], state.scalars[layout.PART] = parts, number
-        state.scalars[layout.OUTBOX_LIMIT] = rows
-        state.scalars[layout.OUTBOX_CELL_LIMIT] = cells
-        state.scalars[layout.OUTBOX_MASK] = layout.OUTBOX_FIRST_MASK
-        self._number = number
+        self._number, self._parts = number, parts
+        self._copies = [self._numbering.relations[copy.predicate] for copy in plan.copies]
+        self._make_part(self._state)
         originals = {copy.pattern.predicate for copy in plan.copies}
         self._originals = [self._numbering.relations[name] for name in sorted(originals)]
+
+    def _make_part(self, state: Arena) -> None:
+        """Let a state send heads. States of a part have one outbox, which is empty meanwhile."""
+        state.column(layout.LOGGED)[:] = layout.DIVIDED
+        state.column(layout.LOGGED)[self._copies] = layout.COPIED
+        for column, reserved in self._outbox.items():
+            state.table[column] = reserved.address
+        state.table[layout.OWNERS] = self._owners.ctypes.data
+        state.scalars[layout.PARTS], state.scalars[layout.PART] = self._parts, self._number
+        state.scalars[layout.OUTBOX_LIMIT] = (
+            self._outbox[layout.OUTBOX_ROWS].capacity // layout.OUTBOX_WIDTH
+        )
+        state.scalars[layout.OUTBOX_CELL_LIMIT] = self._outbox[layout.OUTBOX_CELLS].capacity
+        state.scalars[layout.OUTBOX_MASK] = layout.OUTBOX_FIRST_MASK
+
+    @property
+    def table(self) -> NDArray[np.int64]:
+        """The addresses of its columns; others while an epoch is evaluated anew."""
+        return self._table
+
+    def second_state(self) -> Arena:
+        """An empty state of the same program, which is a part, too."""
+        state = super().second_state()
+        self._make_part(state)
+        return state
+
+    def begin_anew(self, state: Arena) -> None:
+        """Begin the epoch anew in an empty state, with what is asserted."""
+        self.empty_outbox()
+        super().begin_anew(state)
+
+    def effort(self) -> Effort | None:
+        """What the epoch takes here; copies are not asserted."""
+        whole = super().effort()
+        copied = int(self._state.scalars[_BEFORE][-1])
+        return None if whole is None else replace(whole, asserted=whole.asserted - copied)
 
     def add_owned(
         self, relation: int, arity: int, cells: NDArray[np.int32], multiplicities: NDArray[np.int64]

@@ -9,7 +9,9 @@ from driver import Driver
 from oracle.arithmetic import numeral
 
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.parts.backend import PartsBackend
 from streamreasoner.backends.store import divided
+from streamreasoner.engine import cost_model
 from streamreasoner.errors import MultiplicityOverflowError, StateFullError
 from streamreasoner.program import check_text
 
@@ -191,3 +193,35 @@ def test_atoms_that_are_written_alike_read_all_facts(rule, parts):
         other.apply(epoch)
 
         assert other.trace() == one.trace()
+
+
+@pytest.mark.parametrize("large", [1 << 62, 0], ids=["turns", "threads"])
+def test_an_epoch_that_loses_most_is_evaluated_anew(large, monkeypatch):
+    """Parts know what is asserted, as one store does: copies are not."""
+    monkeypatch.setattr(PartsBackend, "large", large)
+    monkeypatch.setattr(cost_model, "LEAST", 0)
+    pairs = graph(40, 100)
+    one, other = Driver(check_text(CLOSURE)), on_parts(CLOSURE)
+    for epoch in (edges(pairs), edges(pairs[10:], -1), edges(pairs[10:])):
+        efforts = [driver.session.engine._backend.effort() for driver in (one, other)]  # noqa: SLF001 - as above
+        assert efforts[0].asserted == efforts[1].asserted
+        results = [driver.apply(epoch) for driver in (one, other)]
+
+        assert results[0].recomputed == results[1].recomputed == (epoch[0][2] < 0)
+        assert other.trace() == one.trace()
+
+
+def test_the_first_part_to_spend_its_share_gives_up_for_all(monkeypatch):
+    """Its epoch is evaluated anew in all parts."""
+    monkeypatch.setattr(cost_model, "LEAST", 0)
+    monkeypatch.setattr(cost_model, "LOADS", 0.01)
+    pairs = graph(40, 100)
+    one, other = Driver(check_text(CLOSURE)), on_parts(CLOSURE)
+    for driver in (one, other):
+        driver.apply(edges(pairs))
+    one.apply(edges(pairs[:20], -1))
+    result = other.apply(edges(pairs[:20], -1))
+
+    assert result.recomputed
+    assert result.given_up
+    assert other.trace() == one.trace()

@@ -39,7 +39,7 @@ _WORD = 63
 
 @kernel
 def asserted(table: layout.Int64s, records: layout.Int32s) -> int:
-    """Fill in the records with a multiplicity at iteration 0; returns their number.
+    """Fill in the records with a multiplicity at iteration 0, but no copies; returns their number.
 
     Args:
         table: The addresses.
@@ -51,10 +51,17 @@ def asserted(table: layout.Int64s, records: layout.Int32s) -> int:
     for i in range(mask + 1):
         views.prefetch_unit(table, lists.lower(slots[(i + _AHEAD) & mask]))
         fact = lists.lower(slots[i])
-        if fact != 0 and _multiplicity(table, fact, 0) != 0:
+        if fact != 0 and _multiplicity(table, fact, 0) != 0 and not _is_copy(table, fact):
             records[count] = fact
             count += 1
     return count
+
+
+@inlined
+def _is_copy(table: layout.Int64s, fact: int) -> bool:
+    """Whether a part copies the fact, and so fetches it again."""
+    relation = facts.field_of(table, fact, layout.CLASS_RELATION)
+    return bool(views.logged(table)[relation] == layout.COPIED)
 
 
 @inlined

@@ -84,7 +84,7 @@ LOG_GATHERED = 51  # the same by group
 LOG_GROUPS = 52  # int64: lattice << 32 | group, of all groups that the log has met
 LOG_CHANGED = 53  # the same, of the groups whose best value may have changed
 LOG_RECORDS = 54  # int32 by id: the candidate with this value, of the group that is merged, or 0
-LOGGED = 55  # int32 by relation: number + 1 of the lattice whose heads are logged, 0 or DIVIDED
+LOGGED = 55  # int32 by relation: number + 1 of the lattice whose heads are logged, 0, or as below
 LOG_LATTICES = 56  # int32 rows of LOGGED_WIDTH by lattice
 VALUES = 57  # the address of the table of values
 READER_ROWS = 58  # int32 rows of READER_WIDTH: walks through groups, see `gather`
@@ -307,6 +307,7 @@ LOG_ITERATIONS = 1 << 20  # those below it can be logged
 LOG_LATTICE_SHIFT = 8
 LOG_LATTICES_MOST = 1 << 4
 DIVIDED = -1  # of LOGGED: other parts own some of the heads of the relation
+COPIED = -2  # the same of copies, which are not derived
 LOG_MULTIPLICITY = 1 << 7  # multiplicities between its negative and it can be logged
 LOG_MULTIPLICITY_BITS = 2 * LOG_MULTIPLICITY - 1
 
