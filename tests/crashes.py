@@ -6,7 +6,7 @@ import random
 import signal
 import subprocess
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from graphs import changing_edges, expected
@@ -43,12 +43,9 @@ def run_to_the_end(case, records):
         assert terminate(process) == 0
 
 
-def kill_at_random(case, kills):
-    """Killed repeatedly and stopped once under load, a pipeline publishes every change once.
-
-    A stop finishes the batch: the published offsets then equal those committed by Spark.
-    """
-    rng = random.Random(3)
+@contextmanager
+def changing(case, rng):
+    """Send changes of edges ten times a second; gives what was sent, and the records of it."""
     present, sent, records, done = set(), [], [], threading.Event()
 
     def load():
@@ -61,6 +58,28 @@ def kill_at_random(case, kills):
     loader = threading.Thread(target=load)
     loader.start()
     try:
+        yield sent, records
+    finally:
+        done.set()
+        loader.join()
+
+
+def check_output(case, sent):
+    """Every change was published once, and they sum to what follows from what was sent."""
+    output = changes(case)
+    assert no_change_twice(output)
+    assert net(output) == expected(sent)
+    # Most of what was derived went again.
+    assert len(output) > 2 * len(net(output))
+
+
+def kill_at_random(case, kills):
+    """Killed repeatedly and stopped once under load, a pipeline publishes every change once.
+
+    A stop finishes the batch: the published offsets then equal those committed by Spark.
+    """
+    rng = random.Random(3)
+    with changing(case, rng) as (sent, records):
         for _ in range(kills):
             with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
                 await_publication(case, process)
@@ -74,15 +93,8 @@ def kill_at_random(case, kills):
             assert terminate(process) == 0
         spark = Checkpoint.read(case.config.state.checkpoint_directory)
         assert published(case) == _ends(spark.range(spark.committed))
-    finally:
-        done.set()
-        loader.join()
     run_to_the_end(case, records)
-    output = changes(case)
-    assert no_change_twice(output)
-    assert net(output) == expected(sent)
-    # Most of what was derived went again.
-    assert len(output) > 2 * len(net(output))
+    check_output(case, sent)
 
 
 def _ends(ranges):

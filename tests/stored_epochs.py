@@ -20,6 +20,8 @@ from streamreasoner.state.maintenance.maintain import merge
 from streamreasoner.state.record import EpochRecord
 
 APP = "test-application"
+BATCH = '{"batchWatermarkMs":0,"batchTimestampMs":1767225600000,"conf":{}}'
+"""What Spark records of a batch."""
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -31,12 +33,12 @@ class StoredReasoner:
         arities: Arity of each predicate at the end of each epoch.
     """
 
-    def __init__(self, directory, rules, *, closure=False):
+    def __init__(self, directory, rules, *, closure=False, **options):
         self.directory, self.closure = directory, closure
         program = check_text(rules)
         self.reasoner = Reasoner(program)
         width = max(3, *program.arities.values())
-        self.tables = Tables.open(directory, APP, stored_text(program), width)
+        self.tables = Tables.open(directory, APP, stored_text(program), width, **options)
         self.present, self.arities = [], []
 
     @classmethod
@@ -112,8 +114,7 @@ def write_checkpoint(directory, epochs):
         (directory / name).mkdir(parents=True)
     (directory / "metadata").write_text('{"id":"1c0b6a04-3f5c-4a6f-9d3c-0d9a4c0c0c0c"}')
     (directory / "sources/0/0").write_text('v1\n{"in":{"0":0}}')
-    batch = '{"batchWatermarkMs":0,"batchTimestampMs":1767225600000,"conf":{}}'
     for epoch in range(epochs):
-        offsets = f'v1\n{batch}\n{{"in":{{"0":{epoch + 1}}}}}'
+        offsets = f'v1\n{BATCH}\n{{"in":{{"0":{epoch + 1}}}}}'
         (directory / "offsets" / str(epoch)).write_text(offsets)
         (directory / "commits" / str(epoch)).write_text('v1\n{"nextBatchWatermarkMs":0}')

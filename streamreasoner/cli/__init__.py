@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import streamreasoner
+from streamreasoner.cli.backups.backup import backup
+from streamreasoner.cli.backups.restore import restore
 from streamreasoner.cli.help import Command, Group
 from streamreasoner.cli.interrupts import interrupts_return
 from streamreasoner.cli.messaging import topics
@@ -61,7 +63,9 @@ _PANELS: Mapping[str, Sequence[Callable[..., None]]] = {
     "Begin a pipeline": (demo, init, doctor),
     _RUN: (run, bootstrap, serve),
     _TOPICS: (produce, consume, broker),
-    "The state of a pipeline": (state, diff, history, snapshot, rebuild, migrate, purge, reset),
+    "The state of a pipeline": (
+        *(state, diff, history, snapshot, backup, restore, rebuild, migrate, purge, reset),
+    ),
 }
 for _panel, _commands in _PANELS.items():
     for _command in _commands:

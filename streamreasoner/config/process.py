@@ -140,6 +140,22 @@ class StateConfig:
         return self.directory / "topics.json"
 
     @property
+    def attempts(self) -> Path:
+        """The record of what an epoch leaves out."""
+        return self.directory / "attempts.json"
+
+    @property
+    def records(self) -> tuple[Path, ...]:
+        """The small files that belong to the state."""
+        bootstrap = self.directory / "bootstrap.json"
+        return (self.app_id, self.topics, self.unusable_schemas, self.attempts, bootstrap)
+
+    @property
+    def restoring(self) -> Path:
+        """The mark of a state whose backup is not restored to its end."""
+        return self.directory / "restoring"
+
+    @property
     def unusable_schemas(self) -> Path:
         """The record of the schemas that messages of the last epoch were rejected for."""
         return self.directory / "unusable-schemas.json"

@@ -124,11 +124,36 @@ def resume(marker: EpochRecord | None, tables: Tables, checkpoint: Checkpoint) -
         StateError: They disagree; says how, with the remedy.
     """
     check(marker, tables, checkpoint)
-    committed, published = checkpoint.committed, _published(marker)
-    if published < committed:
+    published = _published(marker)
+    if published < checkpoint.committed:
         raise _disagree(published, tables, checkpoint)
-    previous = tables.offsets(committed) if committed >= 0 else None
-    return Resume(checkpoint.next, published, previous)
+    return Resume(checkpoint.next, published, _previous(tables, checkpoint))
+
+
+def resume_behind(marker: EpochRecord | None, tables: Tables, checkpoint: Checkpoint) -> Resume:
+    """Reconcile a restored backup, after which epochs may have been published.
+
+    Args:
+        marker: The last marker, read after every earlier process was fenced.
+        tables: The tables.
+        checkpoint: Spark's checkpoint.
+
+    Raises:
+        StateError: They disagree; says how, with the remedy.
+    """
+    if marker is None or marker.epoch <= _stored(tables):
+        return resume(marker, tables, checkpoint)
+    marker.version.check_not_newer(f"The marker of epoch {marker.epoch} on the progress topic")
+    check(None, tables, checkpoint)
+    return Resume(checkpoint.next, marker.epoch, _previous(tables, checkpoint))
+
+
+def ends_of(offsets: Offsets) -> dict[str, dict[str, int]]:
+    """Where a range ends: topic -> partition -> the offset after the last."""
+    return {
+        topic: {partition: after for partition, (_, after) in partitions.items()}
+        for topic, partitions in offsets.items()
+    }
 
 
 def is_published(marker: EpochRecord | None, record: EpochRecord) -> bool:
@@ -271,6 +296,10 @@ def check_file(
     )
 
 
+def _previous(tables: Tables, checkpoint: Checkpoint) -> Offsets | None:
+    return tables.offsets(checkpoint.committed) if checkpoint.committed >= 0 else None
+
+
 def _published(marker: EpochRecord | None) -> int:
     return -1 if marker is None else marker.epoch
 
@@ -310,7 +339,7 @@ def _check_ranges(
         stored_range = tables.offsets(epoch)
         if stored_range is not None:
             _check_same(epoch, "the tables", stored_range, checkpoint)
-    previous = tables.offsets(checkpoint.committed) if checkpoint.committed >= 0 else None
+    previous = _previous(tables, checkpoint)
     if previous is not None and checkpoint.planned > checkpoint.committed:
         check_follows(checkpoint.planned, previous, checkpoint.range(checkpoint.planned))
 

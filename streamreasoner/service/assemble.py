@@ -42,7 +42,7 @@ from streamreasoner.service.size import (
     size_monitor,
 )
 from streamreasoner.service.spark import start_spark
-from streamreasoner.service.standby import Standby
+from streamreasoner.service.standby.standby import Standby
 from streamreasoner.service.watch import start_watch, ticker
 from streamreasoner.system.stopping import Stop
 
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from streamreasoner.pipeline.pressure.outage import Outage
     from streamreasoner.pipeline.ticker import Ticker
     from streamreasoner.service.checks import Checked
-    from streamreasoner.service.follower import Follower
     from streamreasoner.service.recover import Progress
+    from streamreasoner.service.standby.follower import Follower
     from streamreasoner.service.watch import Watch
     from streamreasoner.state.record import Offsets
 

@@ -21,7 +21,14 @@ from streamreasoner.pipeline.bootstrap.pieces import Pieces
 from streamreasoner.pipeline.bootstrap.record import Bootstrap, BootstrapFile
 from streamreasoner.service.checks import check_start
 from streamreasoner.service.parts import Restored
-from streamreasoner.service.recover import in_memory, in_spark, open_output, recover, restore
+from streamreasoner.service.recover import (
+    in_memory,
+    in_spark,
+    open_output,
+    progress_before,
+    recover,
+    restore,
+)
 from streamreasoner.service.size import is_full, may_move, moved, place_of_state
 from streamreasoner.service.spark import start_spark
 
@@ -79,7 +86,7 @@ def _bootstrap_once(
         if asked is None:
             asked = _begun(config, request, wanted, now, checked.program, pieces)
             file.write(asked)
-        restored = _restored(config, checked, stack)
+        restored = restored_alone(config, checked, stack)
         planted = PlantedCheckpoint(restored.checkpoint.directory, asked.starts, asked.now)
         if not restored.checkpoint.begun:
             planted.begin()
@@ -119,22 +126,35 @@ def _begun(  # noqa: PLR0917 - in the order of use
     return Bootstrap(request, now, starts, digests, facts)
 
 
-def _restored(config: Config, checked: Checked, stack: ExitStack) -> Restored:
-    """The pipeline with its state, in which epochs may be already."""
+def restored_alone(
+    config: Config, checked: Checked, stack: ExitStack, *, is_behind: bool = False
+) -> Restored:
+    """The pipeline with its state, in which epochs may be already, without a query.
+
+    Args:
+        config: The configuration.
+        checked: What the checks of the start have opened.
+        stack: Closes what is opened.
+        is_behind: Whether epochs may have been published that the state does not have.
+
+    Raises:
+        StreamReasonerError: It cannot be restored.
+    """
     place = place_of_state(config)
     starting = None
     if place is BackendKind.SPARK:
         spark_session.check_java()
         starting = start_spark(config, place, checked.lock, stack)
     output = open_output(config, stack)
-    recovered = recover(config, checked, output, stack)
+    recovered = recover(config, checked, output, stack, is_behind=is_behind)
+    progress = progress_before(config, recovered)
     store = (
         in_memory(config, recovered)
         if starting is None
         else in_spark(config, recovered, starting.result())
     )
-    session = restore(config, recovered, store, None)
+    session = restore(config, recovered, store, progress)
     checkpoint = recovered.checkpoint
     return Restored(
-        config, place, checked, output, recovered, checkpoint, session, None, Observers()
+        config, place, checked, output, recovered, checkpoint, session, progress, Observers()
     )

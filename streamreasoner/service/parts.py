@@ -97,7 +97,7 @@ class Restored:
         has_begun, holds = self.recovered.tables.has_begun, self.session.engine.holds
         return LastResort(
             evaluator,
-            AttemptsFile(self.config.state.directory / "attempts.json"),
+            AttemptsFile(self.config.state.attempts),
             self.checkpoint.replayed,
             lambda epoch: has_begun(epoch) or holds(epoch),
         )

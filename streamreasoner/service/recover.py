@@ -114,8 +114,22 @@ def open_output(
     return Output(presence, sink, encoder)
 
 
-def recover(config: Config, checked: Checked, output: Output, stack: ExitStack) -> Recovered:
+def recover(
+    config: Config,
+    checked: Checked,
+    output: Output,
+    stack: ExitStack,
+    *,
+    is_behind: bool = False,
+) -> Recovered:
     """Reconcile progress topic, tables and checkpoint.
+
+    Args:
+        config: The configuration.
+        checked: What the checks of the start have opened.
+        output: What the pipeline publishes with.
+        stack: Closes what is opened.
+        is_behind: Whether epochs may have been published that the state does not have.
 
     Raises:
         StateError: They disagree; says how, with the remedy.
@@ -148,13 +162,19 @@ def recover(config: Config, checked: Checked, output: Output, stack: ExitStack) 
         )
     Published.of(config.output).check(in_effect.checked, _CHANGE_PROGRAM)
     checked.topics.resume(begun=checkpoint.begun)
-    point = _reconcile(config, checked, output, tables, checkpoint)
+    point = _reconcile(config, checked, output, tables, checkpoint, is_behind=is_behind)
     checked.topics.record()
     return Recovered(tables, checkpoint, in_effect, point)
 
 
 def _reconcile(
-    config: Config, checked: Checked, output: Output, tables: Tables, checkpoint: Checkpoint
+    config: Config,
+    checked: Checked,
+    output: Output,
+    tables: Tables,
+    checkpoint: Checkpoint,
+    *,
+    is_behind: bool,
 ) -> Resume:
     """Compare with what was published, and fence earlier processes.
 
@@ -168,14 +188,16 @@ def _reconcile(
     output.presence.check()
     with closing(ProgressTopic(kafka, config.pipeline.app_id)) as progress:
         progress.read()
-        recovery.check(progress.marker(), tables, checkpoint)
+        resume_at = recovery.resume_behind if is_behind else recovery.resume
+        if not is_behind:
+            recovery.check(progress.marker(), tables, checkpoint)
         recovery.check_layout(progress.marker(), output.encoder.layout, kafka.output_topic)
         for key, claim in claims.items():
             check_claims(claim, progress.claims, kafka.progress_topic, key)
             check_changes(kafka, claim, key, new=tables.version() is None)
         output.sink.start()
         progress.read_all()
-        point = recovery.resume(progress.marker(), tables, checkpoint)
+        point = resume_at(progress.marker(), tables, checkpoint)
         missing = [claim for claim in claims.values() if claim not in progress.claims]
         if missing:
             for claim in missing:

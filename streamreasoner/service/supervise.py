@@ -15,7 +15,7 @@ from streamreasoner.io.spark import session as spark_session
 from streamreasoner.io.spark.source import MAX_POLL_RECORDS
 from streamreasoner.service.assemble import pipeline
 from streamreasoner.service.size import careful, moved
-from streamreasoner.service.standby import OtherPlaceError
+from streamreasoner.service.standby.standby import OtherPlaceError
 from streamreasoner.system.garbage import loaded_objects_are_kept
 from streamreasoner.system.stopping import Stop, StopRequestedError
 

@@ -40,6 +40,7 @@ def places(config: Config) -> Iterator[Path]:
     yield from (state.directory / name for name in _FILES)
     yield from (state.unusable_schemas, state.topics, state.app_id)
     yield state.directory / "spark"
+    yield state.restoring
 
 
 def delete_state(config: Config) -> list[Path]:

@@ -24,8 +24,8 @@ from streamreasoner.errors import RecursionLimitError, StateError
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.pipeline.recovery import Resume
 from streamreasoner.program import check_text
-from streamreasoner.service.follower import Follower
 from streamreasoner.service.recover import Recovered, session_of
+from streamreasoner.service.standby.follower import Follower
 from streamreasoner.state.in_effect import ProgramInEffect, stored_text
 
 

@@ -119,8 +119,9 @@ class ProgressTopic:
             StateError: The record is not a marker.
         """
         value = self._last.get(self._app_id.encode())
-        if value is None:
-            return None
+        return None if value is None else self._marker(value)
+
+    def _marker(self, value: bytes) -> EpochRecord:
         try:
             return EpochRecord.from_marker(value)
         except msgspec.DecodeError as error:
@@ -128,6 +129,25 @@ class ProgressTopic:
                 f"The record of {self._app_id} on {self._kafka.progress_topic} is not a "
                 f"valid marker: {error}."
             ) from None
+
+    def markers_from(self, first: int) -> dict[int, EpochRecord]:
+        """The markers of this application that the topic still has, from an epoch on, by epoch.
+
+        Raises:
+            BrokerError: Kafka does not answer or refuses.
+            StateError: A record is not a marker.
+        """
+        found: dict[int, EpochRecord] = {}
+        self._consumer.assign([TopicPartition(self._kafka.progress_topic, 0, 0)])
+        for message in self._visible():
+            value = message.value()
+            if message.key() == self._app_id.encode():
+                marker = None if value is None else self._marker(value)
+                if marker is None:
+                    found.clear()
+                elif marker.epoch >= first:
+                    found[marker.epoch] = marker
+        return found
 
     def keys(self) -> dict[str, list[bytes]]:
         """The keys of the records that count, by application."""

@@ -43,9 +43,10 @@ class PlantedCheckpoint:
         # Spark's readers skip one byte.
         self._write("sources/0/0", f"\0{_VERSION}{self._starts}")
 
-    def plan(self, batch: int) -> None:
-        """Record that a batch has begun, which reads no input."""
-        self._write(f"offsets/{batch}", f"{_VERSION}{self._batch}\n{self._starts}")
+    def plan(self, batch: int, ends: Ends | None = None) -> None:
+        """Record that a batch has begun, which reads no input, or up to these offsets."""
+        reached = self._starts if ends is None else json.dumps(ends)
+        self._write(f"offsets/{batch}", f"{_VERSION}{self._batch}\n{reached}")
 
     def commit(self, batch: int) -> None:
         """Record that a batch is finished."""

@@ -160,12 +160,17 @@ class BootstrapFile:
 
 
 def check_finished(state: StateConfig) -> None:
-    """Refuse a state whose bootstrap is not done.
+    """Refuse a state whose bootstrap is not done, or whose backup is not restored to its end.
 
     Raises:
         StateError: It was interrupted.
     """
     directory = state.directory
+    if state.restoring.exists():
+        raise StateError(
+            f"The restore of this state ({directory}) was interrupted or refused. Run it again: "
+            "streamreasoner restore BACKUP --config CONFIG"
+        )
     found = BootstrapFile(directory).read()
     if found is None and state.pieces.exists():
         raise StateError(

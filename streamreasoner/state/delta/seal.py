@@ -10,6 +10,8 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from _typeshed import ReadableBuffer
 
 KEY: Final = "streamreasoner.sha256"
@@ -23,6 +25,14 @@ _HEAD: Final = 64
 def digest(data: ReadableBuffer) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
+
+
+def digest_of(chunks: Iterable[ReadableBuffer]) -> str:
+    """The same of a file that is read in chunks."""
+    sha = hashlib.sha256()
+    for chunk in chunks:
+        sha.update(chunk)
+    return sha.hexdigest()
 
 
 def sealed(text: str) -> bytes:

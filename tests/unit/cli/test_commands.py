@@ -31,6 +31,8 @@ COMMANDS = {
     "history": ("streamreasoner.cli.operation.history", "p(1) --config missing.toml"),
     "snapshot": ("streamreasoner.cli.operation.snapshot", "--config missing.toml"),
     "purge": ("streamreasoner.cli.operation.purge", "--config missing.toml"),
+    "backup": ("streamreasoner.cli.backups.backup", "new --config missing.toml"),
+    "restore": ("streamreasoner.cli.backups.restore", "old --config missing.toml"),
     "check": ("streamreasoner.cli.offline.check", "missing.dl"),
     "check-shapes": ("streamreasoner.cli.offline.check_shapes", "missing.ttl"),
     "materialize": ("streamreasoner.cli.offline.materialize", "missing.dl a.nt"),

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from streamreasoner.backends.choice import BackendKind
 from streamreasoner.pipeline.warming.rehearsal import rehearse
 from streamreasoner.service.checks import check_state
-from streamreasoner.service.follower import Follower
 from streamreasoner.service.size import place_of_state, recorded_place
+from streamreasoner.service.standby.follower import Follower
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -1,0 +1,1 @@
+"""Commands that copy a state, and go on from the copy."""

@@ -1,0 +1,1 @@
+"""A process that stands by for another one, and what follows its state."""
