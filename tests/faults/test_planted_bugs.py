@@ -81,8 +81,8 @@ BUGS = {
     ),
     "the marker is not read": Bug(
         "pipeline/recovery.py",
-        "return Resume(checkpoint.next, published, previous)",
-        "return Resume(checkpoint.next, -1, previous)",
+        "return Resume(checkpoint.next, published, _previous(tables, checkpoint))",
+        "return Resume(checkpoint.next, -1, _previous(tables, checkpoint))",
         "tests/faults/test_kill_driver.py",
     ),
     "the last epoch is not restored": Bug(
@@ -193,6 +193,31 @@ BUGS = {
         "    if (",
         "    except OSError as error:\n        raise _damage(path, error) from None\n    if (",
         "tests/unit/state/test_storage_damage.py",
+    ),
+    "a process that stands by takes what is not committed": Bug(
+        "service/standby/follower.py",
+        "self._advance(past, min(last, past.last))",
+        "self._advance(past, past.last)",
+        "tests/laws/test_standby_follows.py",
+    ),
+    "a process that stands by trusts its own ids": Bug(
+        "service/standby/follower.py",
+        "return bool(np.array_equal(session.dictionary.encode(terms), ids))",
+        "return len(session.dictionary.encode(terms)) == len(ids)",
+        "tests/laws/test_standby_follows.py",
+    ),
+    "a backup lacks the plan of an epoch that has begun": Bug(
+        "upkeep/backup.py",
+        "range(max(0, committed - 1), last + 1 + has_begun)",
+        "range(max(0, committed - 1), last + 1)",
+        "tests/unit/upkeep/test_backup_while_running.py",
+        profile="thorough",
+    ),
+    "a restored backup publishes again": Bug(
+        "pipeline/recovery.py",
+        "return Resume(checkpoint.next, marker.epoch, _previous(tables, checkpoint))",
+        "return Resume(checkpoint.next, -1, _previous(tables, checkpoint))",
+        "tests/integration/test_backup.py",
     ),
     "an epoch is acknowledged before it is stored": Bug(
         "state/tables.py",

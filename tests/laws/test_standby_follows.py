@@ -148,15 +148,19 @@ def test_a_follower_has_the_trace_of_changing_programs(tmp_path_factory, steps, 
         followed.check(stored.epoch, [("start", (EX("b"),), 1)])
 
 
-def test_what_is_not_committed_is_not_taken(tmp_path):
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_what_is_not_committed_is_not_taken(tmp_path, is_seen):
     """A start replays the last stored epoch, from the state before it."""
     followed = Followed(tmp_path, LATTICES)
     with closing(followed.stored):
         followed.run([("start", (EX("a"),), 1)])
+        followed.follower.follow()
         last = [("start", (EX("b"),), 1)]
         followed.run(last, is_committed=False)
-        followed.follower.follow()
+        if is_seen:
+            followed.follower.follow()
         assert followed.follower.epoch == 0
+        # Its terms have their ids already.
         followed.check(1, last)
 
 

@@ -17,13 +17,13 @@ import numpy as np
 
 from streamreasoner.backends.store import restored
 from streamreasoner.engine.updates import Updates
-from streamreasoner.errors import NoEpochError, StateError
+from streamreasoner.errors import StateError
 from streamreasoner.history.epochs import Past
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.pipeline.recovery import check_file
 from streamreasoner.service.options import sources
 from streamreasoner.service.recover import session_of
-from streamreasoner.state import PROGRAMS, TRACE, schemas
+from streamreasoner.state import TRACE, schemas
 from streamreasoner.state.in_effect import ProgramInEffect
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class Follower:
         """
         # Read before the tables, which are never behind.
         last = Checkpoint.last_committed(self._config.state.checkpoint_directory)
-        past = self._newest()
-        if past is not None and last >= 0:
+        if last >= 0:
+            past = self._newest()
             self._advance(past, min(last, past.last))
 
     def session_before(self, recovered: Recovered) -> Session | None:
@@ -77,10 +77,9 @@ class Follower:
             recovered: Where the pipeline goes on; this process holds its lock.
         """
         last = recovered.point.before - 1
-        past = self._newest()
-        if past is None or not 0 <= last <= past.last:
+        if last < 0:
             return None
-        self._advance(past, last)
+        self._advance(self._newest(), last)
         fits = (self.epoch, self._program, self._terms) == (
             last,
             recovered.in_effect.text.hash,
@@ -88,17 +87,11 @@ class Follower:
         )
         return self._session if fits else None
 
-    def _newest(self) -> Past | None:
-        """The tables as they are now; None if there is no epoch yet."""
-        tables = self._config.state.tables
+    def _newest(self) -> Past:
+        """The tables as they are now; they have an epoch."""
         if self._past is not None:
             return self._past.newer() or self._past
-        if not (tables / PROGRAMS).exists():
-            return None
-        try:
-            past = Past(tables)
-        except NoEpochError:
-            return None
+        past = Past(self._config.state.tables)
         self._check(past)
         return past
 
@@ -117,19 +110,18 @@ class Follower:
 
     def _advance(self, past: Past, last: int) -> None:
         """Take the epochs up to one, of this version of the tables."""
-        follows = past is self._past or (past.follows and past.oldest <= self.epoch)
-        programs = past.programs_until(last)
-        session, self._past = self._session, past
-        if session is not None and follows and last <= self.epoch:
+        if past is self._past and last <= self.epoch:
             return
-        if session is None or not follows or programs[-1][0] > self.epoch:
+        follows = past is self._past or (past.follows and past.oldest <= self.epoch)
+        session, self._past = self._session, past
+        if session is None or not follows or past.programs_until(last)[-1][0] > self.epoch:
             self._load(past, last)
-        elif self._has_terms(session, past):
-            session.follow(last, _added(past, self.epoch, last))
-            self.epoch = last
-        else:
+        elif not self._has_terms(session, past):
             _log.info("A term has another id in the state, which is loaded anew.")
             self._load(past, last)
+        elif last > self.epoch:
+            session.follow(last, _added(past, self.epoch, last))
+            self.epoch = last
 
     def _has_terms(self, session: Session, past: Past) -> bool:
         """Whether the new terms of the tables have their ids here, too."""
