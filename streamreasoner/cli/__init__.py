@@ -17,7 +17,6 @@ import streamreasoner
 from streamreasoner.cli.backups.backup import backup
 from streamreasoner.cli.backups.restore import restore
 from streamreasoner.cli.help import Command, Group
-from streamreasoner.cli.interrupts import interrupts_return
 from streamreasoner.cli.messaging import topics
 from streamreasoner.cli.messaging.broker import broker
 from streamreasoner.cli.messaging.consume import consume
@@ -47,6 +46,7 @@ from streamreasoner.cli.setup.doctor import doctor
 from streamreasoner.cli.setup.init import init
 from streamreasoner.cli.setup.reset import reset
 from streamreasoner.errors import StreamReasonerError
+from streamreasoner.system.interrupts import interrupts_return
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -49,10 +49,12 @@ from streamreasoner.system.stopping import Stop
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Future
+    from pathlib import Path
 
     from streamreasoner.config import Config
     from streamreasoner.engine.session import Session
     from streamreasoner.io.observer import PipelineObserver
+    from streamreasoner.io.spark.existing import Guest
     from streamreasoner.io.spark.session import RunningSession
     from streamreasoner.pipeline.observers import SizeMonitor
     from streamreasoner.pipeline.pressure.limit import BatchLimit
@@ -101,6 +103,7 @@ def pipeline(
     stop: Stop | None = None,
     *,
     standby: bool = False,
+    guest: Guest | None = None,
 ) -> Iterator[Pipeline]:
     """Start a pipeline; on exit, finish the current batch and close.
 
@@ -109,6 +112,7 @@ def pipeline(
         observer: Notified of every batch, in addition to the metrics.
         stop: Ends the start, or the query once it runs.
         standby: Whether to wait, ready to take over, while another process has the state.
+        guest: How it runs in a process that is someone else's.
 
     Raises:
         StopRequestedError: The start was ended.
@@ -117,8 +121,9 @@ def pipeline(
     """
     stop = Stop() if stop is None else stop
     stop.starting()
+    existing = None if guest is None else guest.session
     with ExitStack() as stack:
-        checked = check_start(config, stack, standby=standby)
+        checked = check_start(config, stack, standby=standby, existing=existing)
         stop.check()
         watch = start_watch(config, stack, observer)
         # Starting Spark, restoring the state and compiling kernels each take seconds: run them
@@ -127,7 +132,7 @@ def pipeline(
         place = place_of_state(config) if leads else place_to_stand_by(config)
         if watch.metrics is not None:
             watch.metrics.backend(place.value)
-        starting = start_spark(config, place, checked.lock, stack)
+        starting = start_spark(config, place, checked.lock, stack, existing)
         warming = stack.enter_context(ThreadPoolExecutor(1)).submit(warmup.prepare, checked.program)
         follower = None
         if not leads:
@@ -137,8 +142,9 @@ def pipeline(
         parts = restored.parts()
         runner = EpochRunner(parts, restored.recovered.point)
         lag = watch.state(restored, runner, stack)
+        spark = stop.result(starting)
         stream = read_stream(
-            stop.result(starting).spark,
+            spark.spark,
             config.kafka,
             security.java(config.kafka.security),
             config.rules.control_topic,
@@ -156,8 +162,9 @@ def pipeline(
             Observers(watch.observers, *_told(monitor, ticking, restored.progress)),
             config.pipeline.batch_timeout,
             limit,
+            None if guest is None else guest.overdue,
         )
-        _start(query, config, stack)
+        _start(query, config, spark.temporary, stack)
         outage = parts.outage
         stack.callback(KafkaWatch(restored.output.presence.why_silent, outage).stop)
         if ticking is not None:
@@ -166,7 +173,7 @@ def pipeline(
         if watch.metrics is not None:
             watch.metrics.health.ready(is_ready=True)
             stack.callback(watch.metrics.health.ready, is_ready=False)
-        stop.running(partial(_end, query, outage))
+        _tell_running(stop, query, outage, guest)
         _log.info("Reading %s.", ", ".join(read_topics(config.kafka, config.rules.control_topic)))
         yield Pipeline(restored.session, query, runner, monitor)
 
@@ -203,11 +210,12 @@ def _restored(  # noqa: PLR0917 - in the order of use
     ), limit
 
 
-def _start(query: Query, config: Config, stack: ExitStack) -> None:
+def _start(query: Query, config: Config, temporary: Path | None, stack: ExitStack) -> None:
     query.start(
         config.pipeline.app_id,
         config.state.checkpoint_directory,
         config.pipeline.trigger_interval,
+        temporary,
     )
     stack.callback(query.wait)
     stack.callback(query.stop)
@@ -221,6 +229,15 @@ def _told(
         yield monitor
     if ticking is not None and progress is None:
         yield ticking
+
+
+def _tell_running(stop: Stop, query: Query, outage: Outage, guest: Guest | None) -> None:
+    """Hand over how the query ends: of an own process soon, too, if Kafka is away."""
+    if guest is None:
+        stop.running(partial(_end, query, outage))
+    else:
+        stop.running(query.stop)
+        guest.ready()
 
 
 def _end(query: Query, outage: Outage) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamreasoner.backends.choice import BackendKind
 from streamreasoner.format_names import REGISTRY_FORMATS
 from streamreasoner.io.formats.records.record import NO_SCHEMAS
 from streamreasoner.io.formats.schemas.connect import connect
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import Config
     from streamreasoner.io.formats.records.record import Schemas
+    from streamreasoner.io.spark.existing import ExistingSession
     from streamreasoner.program.checked import CheckedProgram
 
 
@@ -43,7 +45,12 @@ class Checked:
 
 
 def check_start(
-    config: Config, stack: ExitStack, *, loading: bool = False, standby: bool = False
+    config: Config,
+    stack: ExitStack,
+    *,
+    loading: bool = False,
+    standby: bool = False,
+    existing: ExistingSession | None = None,
 ) -> Checked:
     """Check what a start needs, and open it.
 
@@ -52,13 +59,16 @@ def check_start(
         stack: Closes what is opened.
         loading: Whether a first load begins, which may not need Java.
         standby: Whether another process may have the state; the lock is not held then.
+        existing: The session that someone else made.
 
     Raises:
         StreamReasonerError: Something is refused; the message has all problems.
     """
     problems = Problems()
-    if not loading:
-        with problems.kept():
+    with problems.kept():
+        if existing is not None:
+            existing.check(with_delta=config.pipeline.backend == BackendKind.SPARK.value)
+        elif not loading:
             spark_session.check_java()
     with problems.kept():
         program = configured_program(config)

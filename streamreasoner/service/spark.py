@@ -17,22 +17,32 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from streamreasoner.config import Config
+    from streamreasoner.io.spark.existing import ExistingSession
 
 # How many times `max_batch_bytes` a batch may have, if its messages are longer than those before.
 _TOLERANCE = 4
 
 
 def start_spark(
-    config: Config, place: BackendKind, lock: StateLock, stack: ExitStack
+    config: Config,
+    place: BackendKind,
+    lock: StateLock,
+    stack: ExitStack,
+    existing: ExistingSession | None = None,
 ) -> Future[session.RunningSession]:
-    """Start Spark in another thread.
+    """Start Spark in another thread, unless there is a session.
 
     Args:
         config: The configuration.
         place: Where the state is.
         lock: The lock of the state, which Spark's process holds too: at once, or with this one.
         stack: Stops it.
+        existing: The session that someone else made, and stops.
     """
+    if existing is not None:
+        adopted: Future[session.RunningSession] = Future()
+        adopted.set_result(existing.adopt(_settings(config, place), config.spark.options))
+        return adopted
     directory = config.state.directory if lock.held else _directory_of_standby(config, stack)
     process_group = jvm.ProcessGroup()
     stack.callback(process_group.close)

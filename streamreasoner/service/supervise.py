@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import (
@@ -22,6 +23,7 @@ from streamreasoner.system.stopping import Stop, StopRequestedError
 if TYPE_CHECKING:
     from streamreasoner.config import Config
     from streamreasoner.io.observer import PipelineObserver
+    from streamreasoner.io.spark.existing import Guest
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +34,7 @@ def run(
     observer: PipelineObserver | None = None,
     *,
     standby: bool = False,
+    guest: Guest | None = None,
 ) -> None:
     """Run a pipeline until it is asked to stop; the current batch is finished first.
 
@@ -42,13 +45,14 @@ def run(
         stop: Ends it.
         observer: Notified of every batch.
         standby: Whether to stand by while another process has the state.
+        guest: How it runs in a process that is someone else's.
 
     Raises:
         StreamReasonerError: The pipeline cannot start, or failed.
     """
     while not stop.requested:
         try:
-            outgrown = _run_once(config, stop, observer, standby=standby)
+            outgrown = _run_once(config, stop, observer, guest, standby=standby)
         except StopRequestedError:
             return
         except OtherPlaceError:
@@ -58,7 +62,7 @@ def run(
             continue
         except SparkDiedError:
             slower = careful(config)
-            if stop.requested or slower is None or spark_session.submitted():
+            if stop.requested or slower is None or guest or spark_session.submitted():
                 raise
             _log.warning(
                 "Spark's Java process has died or has no memory left; nothing is lost. "
@@ -74,13 +78,18 @@ def run(
 
 
 def _run_once(
-    config: Config, stop: Stop, observer: PipelineObserver | None, *, standby: bool
+    config: Config,
+    stop: Stop,
+    observer: PipelineObserver | None,
+    guest: Guest | None,
+    *,
+    standby: bool,
 ) -> bool:
     """Run a pipeline until its query ends; returns whether to continue in Spark."""
     try:
         with (
-            pipeline(config, observer, stop, standby=standby) as started,
-            loaded_objects_are_kept(),
+            pipeline(config, observer, stop, standby=standby, guest=guest) as started,
+            loaded_objects_are_kept() if guest is None else nullcontext(),
         ):
             started.query.wait()
     except StateFullError as error:

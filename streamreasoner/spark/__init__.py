@@ -1,4 +1,4 @@
-"""Reasoning in a Spark session of your own: over frames, over streams, and states as tables.
+"""Reasoning in a Spark session of your own: frames, streams, states as tables, whole pipelines.
 
 Nothing is imported before it is used: Spark's executors read states without the engine.
 """
@@ -10,16 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from streamreasoner.spark.frames import reason
+    from streamreasoner.spark.pipeline import RunningPipeline, run, start
     from streamreasoner.spark.source import register
     from streamreasoner.spark.stream import StreamReasoner, reasoner
 
-__all__ = ["StreamReasoner", "reason", "reasoner", "register"]
+__all__ = [
+    "RunningPipeline",
+    "StreamReasoner",
+    "reason",
+    "reasoner",
+    "register",
+    "run",
+    "start",
+]
 
 _MODULES = {
+    "RunningPipeline": "pipeline",
     "StreamReasoner": "stream",
     "reason": "frames",
     "reasoner": "stream",
     "register": "source",
+    "run": "pipeline",
+    "start": "pipeline",
 }
 
 

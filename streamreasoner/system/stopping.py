@@ -38,9 +38,13 @@ class Stop:
 
     A start looks at it between its steps; what runs then is told. The process of a start that does
     not look in time ends as if it was killed, which the next start recovers from.
+
+    Args:
+        ends_process: Whether such a process may be ended: it has nothing else to do.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, ends_process: bool = True) -> None:
+        self._ends_process = ends_process
         self._lock = threading.Lock()
         self._requested = False
         self._end: Callable[[], None] | None = None
@@ -108,7 +112,7 @@ class Stop:
             self._relax()
 
     def _hurry(self) -> None:
-        if self._timer is None:
+        if self._timer is None and self._ends_process:
             self._timer = threading.Timer(GRACE_SECONDS, os._exit, (0,))
             self._timer.daemon = True
             self._timer.start()

@@ -159,7 +159,7 @@ BUGS = {
     ),
     "Spark is not started again": Bug(
         "service/supervise.py",
-        "if stop.requested or slower is None or spark_session.submitted():",
+        "if stop.requested or slower is None or guest or spark_session.submitted():",
         "if True:",
         "tests/faults/test_kill_spark.py",
     ),

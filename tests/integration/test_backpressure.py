@@ -21,7 +21,7 @@ from pipelines import (
 from spark_backend import MARKS
 
 from streamreasoner.io.observer import PipelineObserver
-from streamreasoner.io.spark.read_limit import ReadLimit
+from streamreasoner.io.spark.internals.read_limit import ReadLimit
 from streamreasoner.service import assemble
 
 pytestmark = MARKS

@@ -12,7 +12,7 @@ from kafka import KafkaAdminClient, KafkaProducer
 from pipelines import await_published, changes, net, new_case, no_change_twice, produce, triple
 from spark_backend import MARKS, spark_session
 
-from streamreasoner.io.spark.running_source import FEW, PlannedRows
+from streamreasoner.io.spark.internals.running_source import FEW, PlannedRows
 from streamreasoner.io.spark.source import COLUMNS, read_stream
 from streamreasoner.service import assemble
 

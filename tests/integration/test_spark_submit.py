@@ -1,9 +1,13 @@
-"""A pipeline whose executors are processes of a cluster, started with and without spark-submit."""
+"""Pipelines under spark-submit, as the program itself and in a session of a script.
+
+Executors are processes of a cluster.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import random
+import signal
 import sys
 from pathlib import Path
 
@@ -55,25 +59,37 @@ def machines(tmp_path):
         yield started
 
 
-def submit(machines, case):
+SCRIPT = """
+import sys
+from pyspark.sql import SparkSession
+from streamreasoner.spark import run
+
+spark = SparkSession.builder.getOrCreate()
+print("begins", flush=True)
+run(sys.argv[1], spark=spark)
+print("still", spark.range(3).count(), flush=True)
+"""
+
+
+def submit(options, packages, *program):
     """The arguments of spark-submit: master, packages, settings, program."""
-    settings = machines.options | {
+    settings = options | {
         "spark.jars.ivySettings": jvm.ivy_settings(),
         "spark.jars.ivy": jvm.cache_directory() / "ivy",
         "spark.ui.enabled": "false",
     }
-    words = ["--master", settings.pop("spark.master"), "--packages", PACKAGES]
+    words = ["--master", settings.pop("spark.master"), "--packages", packages]
     for name, value in settings.items():
         words += ["--conf", f"{name}={value}"]
-    return [*words, PROGRAM, "run", "--config", case.file]
+    return [*words, *program]
 
 
-def the_pipeline(submitter):
+def the_pipeline(submitter, word="run"):
     """The Python process of a submitted program; helpers of the launcher may still be dying."""
     living = []
     for child in psutil.Process(submitter.pid).children():
         with contextlib.suppress(psutil.NoSuchProcess):
-            living += [child] * ("run" in child.cmdline())
+            living += [child] * (word in child.cmdline())
     [process] = living
     return process
 
@@ -91,7 +107,8 @@ def test_submitted_and_then_run(broker, machines, spark_environment, tmp_path, m
         sent.append(now)
         return produce(case, (fact(name, *args, diff=diff) for name, args, diff in now))
 
-    with running(submit(machines, case), case, program=SUBMIT) as process:
+    program = (PROGRAM, "run", "--config", case.file)
+    with running(submit(machines.options, PACKAGES, *program), case, program=SUBMIT) as process:
         await_published(case, send())
         python = the_pipeline(process)
         process.terminate()
@@ -110,3 +127,42 @@ def test_submitted_and_then_run(broker, machines, spark_environment, tmp_path, m
     assert net(output) == derived(evaluate(check_text(RULES), total(sent)))
     # DuckDB says at exit what still holds its objects; it would hold the whole state.
     assert "leaked" not in (case.directory / "driver.log").read_text()
+
+
+@pytest.mark.parametrize("master", ["local[2]", "cluster"])
+def test_a_submitted_script_runs_a_pipeline(broker, request, tmp_path, monkeypatch, master):
+    """In the session that spark-submit gives it, until an interrupt; then the script goes on."""
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    options = {"spark.master": master}
+    if master == "cluster":
+        options = request.getfixturevalue("machines").options
+    case = new_case(broker, tmp_path, RULES)
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    for name in ("b", "c"):
+        arguments = submit(options, session.CONNECTOR, script, case.file)
+        with running(arguments, case, program=SUBMIT) as process:
+            await_published(case, produce(case, [fact("edge", "<x:a>", f"<x:{name}>")]), process)
+            the_pipeline(process, str(script)).send_signal(signal.SIGINT)
+            assert process.wait(DEADLINE_SECONDS) == 0
+
+    output = changes(case)
+    assert no_change_twice(output)
+    assert net(output) == {("path", ("<x:a>", f"<x:{name}>")) for name in ("b", "c")}
+    log = (case.directory / "driver.log").read_text()
+    assert log.count("still 3") == 2
+    assert "Traceback" not in log
+
+
+def test_a_script_without_the_connector_is_told_what_to_write(broker, tmp_path):
+    """As spark-submit takes it, and as Python does."""
+    case = new_case(broker, tmp_path, RULES)
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    with running([script, case.file], case) as process:
+        assert process.wait(DEADLINE_SECONDS) == 1
+    log = (case.directory / "driver.log").read_text()
+    assert "begins" in log
+    assert "still" not in log
+    assert f'.config("spark.jars.packages", "{session.CONNECTOR}")' in log
+    assert f"spark-submit --packages {session.CONNECTOR}" in log

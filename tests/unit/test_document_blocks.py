@@ -92,6 +92,7 @@ REASONS = {
     "Jena's syntax, to compare with",
     "a part of a program",
     "names files of the reader",
+    "needs a broker",
 }
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.cli.interrupts import interruptible
+from streamreasoner.system.interrupts import interruptible
 
 _PORT = 9092
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from streamreasoner.cli.interrupts import interruptible
 from streamreasoner.cli.options import CONFIG_FILE, ConfigFile, Written
 from streamreasoner.errors import ConfigError
+from streamreasoner.system.interrupts import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.cli.interrupts import interruptible
+from streamreasoner.system.interrupts import interruptible
 
 _INTERRUPTED = 130
 

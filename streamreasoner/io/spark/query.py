@@ -10,13 +10,11 @@ import re
 import threading
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakMethod
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import ArithmeticException, PySparkException, StreamingQueryException
-from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql.classic.dataframe import DataFrame
 
 from streamreasoner.errors import (
@@ -28,21 +26,22 @@ from streamreasoner.errors import (
     StreamReasonerError,
 )
 from streamreasoner.io.spark import session
+from streamreasoner.io.spark.internals.each_batch import StopRequestedError, for_each_batch
+from streamreasoner.io.spark.internals.read_limit import ReadLimit
+from streamreasoner.io.spark.internals.running_source import FEW, PlannedRows
 from streamreasoner.io.spark.offsets import Checkpoint, size
 from streamreasoner.io.spark.read_ahead import ReadAhead
-from streamreasoner.io.spark.read_limit import ReadLimit
-from streamreasoner.io.spark.running_source import FEW, PlannedRows
 from streamreasoner.io.spark.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from typing import Self
 
     import pyarrow as pa
     from py4j.java_gateway import JavaObject
     from pyspark.sql import DataFrame as Stream
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from streamreasoner.io.observer import PipelineObserver
     from streamreasoner.state.record import Offsets
@@ -52,6 +51,8 @@ _COMMIT_SECONDS = 10.0
 _TOO_LARGE = session.MOST_COLLECTED
 # Raised for a Kafka timestamp that does not fit Spark's.
 _TIME_TOO_LARGE = "java.lang.ArithmeticException"
+# Raised where the session bounds how long the end of a query may take.
+_STILL_ENDING = "java.util.concurrent.TimeoutException"
 # Ends the JVM in a task, but is handed to Python where the driver reads few messages itself.
 _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 _LOGIN = "Check mechanism, username and password in kafka.security."
@@ -69,6 +70,9 @@ _REFUSALS = {
     "TopicAuthorizationException": _RIGHTS,
     "GroupAuthorizationException": _RIGHTS,
 }
+_SESSION_ENDED = """\
+The Spark session was stopped while the pipeline ran in it. Nothing is lost: make a new session \
+and run again. Stop the pipeline before its session."""
 _LOSS = re.compile(
     r"Some data may have been lost.*?Reason:\s*(.*?)\s*(?:SQLSTATE|\n\s+at |\Z)", re.DOTALL
 )
@@ -106,10 +110,6 @@ class Pace(Protocol):
         """The pace after a batch of this many messages, bytes and seconds."""
 
 
-class _StopRequestedError(Exception):
-    """Ends a query between two batches."""
-
-
 class Query:
     """A running query.
 
@@ -120,6 +120,7 @@ class Query:
         observer: Notified when a batch begins and ends.
         batch_timeout: Seconds after which a batch counts as stuck.
         pace: Chooses the size of each batch; the input has the limit that it begins with.
+        overdue: Told of a stuck batch, in a process that must not be ended for it.
     """
 
     def __init__(  # noqa: PLR0917 - in the order of use
@@ -130,42 +131,49 @@ class Query:
         observer: PipelineObserver,
         batch_timeout: float,
         pace: Pace,
+        overdue: Callable[[StreamReasonerError], None] | None = None,
     ) -> None:
         self._stream = stream
         self._runner = runner
         self._reread = reread
         self._observer = observer
-        self._watchdog = Watchdog(batch_timeout)
+        self._batch_timeout = batch_timeout
+        self._overdue = overdue
+        self._watchdog = Watchdog(
+            batch_timeout, overdue=None if overdue is None else self._tell_overdue
+        )
         self._pace = pace
         self._limit = ReadLimit(stream.sparkSession, pace.messages)
         self._ahead = ReadAhead(stream.sparkSession)
         self._rows: PlannedRows | None = None
         self._batch = threading.Lock()
         self._wake = threading.Event()
-        self._stopping = False
+        self._stopping = self._ended = False
         self._error: BaseException | None = None
         self._query: StreamingQuery | None = None
         self._checkpoint: Path | None = None
         self._temporary: Path | None = None
 
-    def start(self, name: str, checkpoint: Path, trigger_interval: float) -> None:
+    def start(
+        self, name: str, checkpoint: Path, trigger_interval: float, temporary: Path | None
+    ) -> None:
         """Start the query.
 
         Args:
             name: Name of the query.
             checkpoint: Directory of Spark's checkpoint.
             trigger_interval: Seconds from one batch to the next; 0 for as soon as possible.
+            temporary: Where a JVM of this process has its temporary files.
         """
         self._checkpoint = checkpoint
-        local = self._stream.sparkSession.conf.get("spark.local.dir", None)
-        self._temporary = None if local is None else Path(local)
+        self._temporary = temporary
         writer = (
             self._stream.writeStream.queryName(name)
             # An explicitly local path, whatever Hadoop's default file system is.
             .option("checkpointLocation", f"file:{checkpoint.absolute()}")
             .trigger(processingTime=f"{int(trigger_interval * 1000)} milliseconds")
         )
-        _for_each_batch(writer, _Forward(WeakMethod(self._on_batch)))
+        for_each_batch(writer, WeakMethod(self._on_batch))
         self._query = writer.start()
 
     def stop(self) -> None:
@@ -180,18 +188,19 @@ class Query:
             StreamReasonerError: It ended because of an error.
         """
         query = self._query
-        if query is None:
+        if query is None or self._ended:
             return
         try:
             while query.isActive and not self._wake.wait(_POLL_SECONDS):
-                pass
+                if session.has_ended(self._stream.sparkSession):
+                    raise self._orphaned(query)
             if self._error is None and self._stopping:
                 self._await_commit()
-                query.stop()
+                self._end(query)
                 return
             query.awaitTermination()
         except StreamingQueryException as error:
-            if self._stopping and isinstance(self._error, _StopRequestedError):
+            if self._stopping and isinstance(self._error, StopRequestedError):
                 return
             raise self._explain(error) from error
         except (Py4JError, OSError) as error:
@@ -200,8 +209,8 @@ class Query:
                 self._stopping = True
             raise SparkDiedError(
                 "Spark's Java process has died: it crashed, was killed or ran out of memory. "
-                "Nothing is lost. Restart the process; if it recurs, see spark.log in the "
-                "state directory."
+                "Nothing is lost. Restart the process; if it recurs, see Spark's log, which is "
+                "spark.log in the state directory unless Spark was there before."
             ) from error
         finally:
             self._watchdog.close()
@@ -209,11 +218,23 @@ class Query:
             if self._rows is not None:
                 self._rows.close()
 
+    def _tell_overdue(self, epoch: int) -> None:
+        assert self._overdue is not None  # noqa: S101 - the watchdog calls this only if it is set
+        self._overdue(
+            StreamReasonerError(
+                f"Batch {epoch} did not finish within {self._batch_timeout:g} s "
+                "(pipeline.batch_timeout). No other begins, nothing is lost, and the state stays "
+                "locked until the batch ends or this process does. To repeat it at once, end the "
+                "process and run again."
+            )
+        )
+        self.stop()
+
     def _on_batch(self, frame: JavaObject, epoch: int) -> None:
         with self._batch:
             try:
                 if self._stopping:
-                    raise _StopRequestedError  # noqa: TRY301 - an error ends the query in Spark too
+                    raise StopRequestedError  # noqa: TRY301 - an error ends the query in Spark too
                 with self._watchdog.guard(epoch) as restart_clock:
                     self._run(frame, epoch, restart_clock)
             except BaseException as error:
@@ -224,7 +245,7 @@ class Query:
     def _run(self, frame: JavaObject, epoch: int, restart_clock: Callable[[], None]) -> None:
         def keep_alive() -> None:
             if self._stopping:
-                raise _StopRequestedError
+                raise StopRequestedError
             restart_clock()
 
         start = time.perf_counter()
@@ -244,6 +265,9 @@ class Query:
             self._limit.set(self._query, self._pace.messages)
         self._observer.paced(nbytes, self._limit.messages)
         self._observer.batch_finished(epoch, seconds)
+        if self._query is not None and self._stopping:
+            # Otherwise Spark would begin another batch and log at length that it failed.
+            self._limit.set(self._query, 0)
 
     def _read(self, frame: JavaObject, epoch: int) -> pa.Table:
         if self._ahead.is_reading:
@@ -292,6 +316,24 @@ class Query:
             _log.debug("Batch %d was read in the driver.", epoch)
         return batch
 
+    def _end(self, query: StreamingQuery) -> None:
+        """End a query between two batches; its Kafka client may take longer, if Kafka is away."""
+        try:
+            query.stop()
+        except Py4JJavaError as error:
+            if _STILL_ENDING not in str(error):
+                raise
+            _log.warning("Kafka is away. Spark still waits for it, and does nothing else.")
+        self._ended = True
+
+    def _orphaned(self, query: StreamingQuery) -> EnvironmentSetupError:
+        """End a query whose session was stopped, which Spark may not end with it."""
+        with self._batch:
+            self._stopping = True
+        with suppress(Py4JError):
+            query.stop()
+        return EnvironmentSetupError(_SESSION_ENDED)
+
     def _await_commit(self) -> None:
         """Let Spark commit the last batch, so a restart need not repeat it."""
         assert self._checkpoint is not None  # noqa: S101 - set by start
@@ -301,15 +343,23 @@ class Query:
         while Checkpoint.read(self._checkpoint).committed < last and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def _explain(self, error: StreamingQueryException) -> StreamReasonerError:
-        if isinstance(self._error, StreamReasonerError):
-            return self._error
+    def _missing(self) -> str | None:
+        """What a query needs and someone has taken away."""
+        if session.has_ended(self._stream.sparkSession):
+            return _SESSION_ENDED
         if self._temporary is not None and not self._temporary.is_dir():
-            return EnvironmentSetupError(
+            return (
                 f"The directory {self._temporary} has been removed while Spark had its temporary "
                 "files there. Nothing is lost. Restart the process, and keep cleaners away from "
                 "the directory of the state."
             )
+        return None
+
+    def _explain(self, error: StreamingQueryException) -> StreamReasonerError:
+        if isinstance(self._error, StreamReasonerError):
+            return self._error
+        if (missing := self._missing()) is not None:
+            return EnvironmentSetupError(missing)
         with suppress(BrokerError):
             try:
                 self._runner.check_topics()
@@ -327,38 +377,6 @@ class Query:
                 "report it."
             )
         return BrokerError(f"Spark ended the query: {_cause(error)}")
-
-
-class _Forward:
-    """A function for Py4J, which keeps it for as long as the JVM lives.
-
-    The JVM of spark-submit outlives the query, and the query has the whole state.
-    """
-
-    def __init__(self, on_batch: WeakMethod[Callable[[JavaObject, int], None]]) -> None:
-        self._on_batch = on_batch
-
-    def call(self, frame: JavaObject, epoch: int) -> None:
-        """Pass a batch on; called by Spark."""
-        method = self._on_batch()
-        if method is None:
-            raise _StopRequestedError
-        method(frame, epoch)
-
-    class Java:
-        """Its type in Java."""
-
-        implements = (
-            "org.apache.spark.sql.execution.streaming.sources.PythonForeachBatchFunction",
-        )
-
-
-def _for_each_batch(writer: DataStreamWriter, function: _Forward) -> None:
-    """`DataStreamWriter.foreachBatch`, which makes a session and a DataFrame of each batch."""
-    context = writer._spark.sparkContext  # noqa: SLF001 - PySpark exposes no writer of Java
-    sources = context._jvm.org.apache.spark.sql.execution.streaming.sources  # type: ignore[union-attr]  # noqa: SLF001
-    sources.PythonForeachBatchHelper.callForeachBatch(writer._jwrite, function)  # noqa: SLF001
-    ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]  # noqa: SLF001
 
 
 def explain_client(text: str) -> BrokerError | None:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError
 
 from streamreasoner.io.spark.buffer import Buffer
+from streamreasoner.io.spark.internals.running_source import JavaThreads, RunningSource
 from streamreasoner.io.spark.offsets import following, size
-from streamreasoner.io.spark.running_source import JavaThreads, RunningSource
+from streamreasoner.io.spark.session import has_ended
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -95,7 +96,8 @@ class ReadAhead:
     def close(self) -> None:
         """Stop reading; for any thread, once no batch runs."""
         with suppress(Py4JError, OSError):
-            self._spark.sparkContext.cancelJobsWithTag(_TAG)
+            if not has_ended(self._spark):
+                self._spark.sparkContext.cancelJobsWithTag(_TAG)
         self._executor.close()
 
     def _read(self, wanted: Offsets, kept: Buffer | None) -> Buffer | None:

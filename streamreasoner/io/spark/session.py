@@ -144,18 +144,19 @@ class RunningSession:
 
     Attributes:
         spark: The session.
+        temporary: Where a JVM that this process started has its temporary files.
     """
 
     spark: SparkSession
     _gateway: JavaGateway
-    _temporary: Path | None = None
+    temporary: Path | None = None
     _class_data: ClassData | None = None
 
     def stop(self) -> None:
         """Stop Spark, and its JVM unless spark-submit owns it."""
         with suppress(Py4JError, OSError):
             self.spark.stop()
-        if self._temporary is None:
+        if self.temporary is None:
             return
         with suppress(Py4JError, OSError):
             self._gateway.shutdown()
@@ -176,7 +177,7 @@ class RunningSession:
         code = process.wait()
         if self._class_data is not None:
             self._class_data.close(exited=code == 0)
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        shutil.rmtree(self.temporary, ignore_errors=True)
 
 
 def start(
@@ -318,18 +319,35 @@ def _with_delta(options: Mapping[str, str]) -> bool:
 def _defaults(master: str, options: Mapping[str, str]) -> dict[str, str]:
     """The settings chosen here; remote executors must be able to reach the driver."""
     local = _LOCAL if _local(master) else {}
-    return _TUNING | local | ({} if _with_delta(options) else _SETTINGS_WITHOUT_DELTA)
+    return tuning(with_delta=_with_delta(options)) | local
+
+
+def tuning(*, with_delta: bool) -> dict[str, str]:
+    """The settings chosen here for any master."""
+    return _TUNING | ({} if with_delta else _SETTINGS_WITHOUT_DELTA)
+
+
+def has_ended(spark: SparkSession) -> bool:
+    """Whether the context of a session was stopped."""
+    context = spark.sparkContext._jsc  # noqa: SLF001 - PySpark does not tell otherwise
+    return context is None or bool(context.sc().isStopped())
+
+
+def missing_modules(spark: SparkSession, *, with_delta: bool) -> list[str]:
+    """The modules that a session needs and whose jars are not on the class path."""
+    gateway = spark.sparkContext._gateway  # noqa: SLF001 - PySpark exposes no gateway
+    needed = [CONNECTOR] + [DELTA] * with_delta
+    return [module for module in needed if not _has(gateway, module)]
 
 
 def _check_classes(spark: SparkSession, options: Mapping[str, str]) -> None:
     """Refuse a Spark without the required jars, before the first batch fails."""
-    for module in [CONNECTOR] + [DELTA] * _with_delta(options):
-        if not _has(spark.sparkContext._gateway, module):  # noqa: SLF001 - PySpark exposes no gateway
-            raise EnvironmentSetupError(
-                f"Spark runs without {module}. Add it to --packages of spark-submit, or to "
-                "spark.jars.packages in spark.options if spark-submit is not used, or list its "
-                "jars in spark.jars."
-            )
+    for module in missing_modules(spark, with_delta=_with_delta(options)):
+        raise EnvironmentSetupError(
+            f"Spark runs without {module}. Add it to --packages of spark-submit, or to "
+            "spark.jars.packages in spark.options if spark-submit is not used, or list its "
+            "jars in spark.jars."
+        )
 
 
 def _context(conf: SparkConf, gateway: JavaGateway) -> SparkContext:

@@ -1,4 +1,7 @@
-"""Ends a process with a stuck batch. Invariant: no batch outlives its timeout plus the grace."""
+"""Ends a process with a stuck batch. Invariant: no batch outlives its timeout plus the grace.
+
+A process that has other things to do is told of the batch instead, which cannot be ended alone.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +30,23 @@ class Watchdog:
     Args:
         timeout: Seconds a batch may take.
         grace: Seconds between the timers.
+        overdue: Called with the number of a batch that is stuck, instead of ending the process.
     """
 
-    def __init__(self, timeout: float, *, grace: float = 5.0) -> None:
+    def __init__(
+        self,
+        timeout: float,
+        *,
+        grace: float = 5.0,
+        overdue: Callable[[int], None] | None = None,
+    ) -> None:
         self._timeout = timeout
         self._grace = grace
+        self._overdue = overdue
         self._condition = threading.Condition()
         self._batch: tuple[int, float] | None = None
         self._closed = False
-        self._timer = _ExitTimer(EXIT_CODE)
+        self._timer = _ExitTimer(EXIT_CODE) if overdue is None else None
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._thread.start()
 
@@ -51,10 +62,13 @@ class Watchdog:
             self._closed = True
             self._condition.notify()
         self._thread.join()
-        self._timer.close()
+        if self._timer is not None:
+            self._timer.close()
 
     def _set(self, batch: tuple[int, float] | None) -> None:
-        if batch is not None:
+        if self._timer is None:
+            pass
+        elif batch is not None:
             faulthandler.dump_traceback_later(self._timeout + self._grace, file=_STDERR)
             self._timer.set(self._timeout + 2 * self._grace)
         else:
@@ -70,9 +84,13 @@ class Watchdog:
                 left = self._timeout if batch is None else batch[1] - time.monotonic()
                 if batch is not None and left <= 0:
                     self._give_up(batch[0])
+                    left = self._timeout
                 self._condition.wait(min(left, self._timeout))
 
     def _give_up(self, epoch: int) -> None:
+        if self._overdue is not None:
+            self._overdue(epoch)
+            return
         message = (
             f"Batch {epoch} did not finish within {self._timeout:g} s (pipeline.batch_timeout). "
             "The process exits; a restart repeats the batch. Stacks:\n"

@@ -47,7 +47,7 @@ def rehearse(running: RunningSession, kafka: KafkaConfig, control_topic: str | N
     with tempfile.TemporaryDirectory(prefix="rehearsal-", dir=local) as directory:
         runner = _Forgetful(Path(directory))
         query = Query(stream, runner, lambda _: pa.table({}), Observers(), 600.0, _OneMessage())
-        query.start("rehearsal", Path(directory), 0.0)
+        query.start("rehearsal", Path(directory), 0.0, running.temporary)
         deadline = time.monotonic() + _SECONDS
         while runner.next < _BATCHES and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from streamreasoner.cli.interrupts import interruptible, interrupts_return
+from streamreasoner.system.interrupts import interruptible, interrupts_return
 from streamreasoner.system.stopping import SIGNALS, Stop, StopRequestedError, on_signals
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from streamreasoner.cli.interrupts import interruptible
+from streamreasoner.system.interrupts import interruptible
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
