@@ -261,6 +261,7 @@ class Process:
             evaluation=evaluator,
             dictionary=self.session.dictionary,
             tables=self.tables,
+            upload=lambda: None,
             encoder=stream.encoder,
             sink=stream.topics,
             marker=lambda: stream.topics.marker,

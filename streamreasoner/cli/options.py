@@ -75,6 +75,21 @@ ReadAs = Annotated[
         help="Format of standard input, or of files whatever their names; default: by file name.",
     ),
 ]
+
+
+def readable(directory: Path | None) -> Path | None:
+    """The directory of a state, unless it is an address, or a copy that may be old.
+
+    Raises:
+        StreamReasonerError: It is; says what to name in place of it.
+    """
+    from streamreasoner.state.objects.held import check_copy
+
+    if directory is not None:
+        check_copy(directory)
+    return directory
+
+
 CONFIG_FILE = Path("streamreasoner.toml")
 """The configuration that commands read unless they are given another one."""
 ConfigFile = Annotated[Path, typer.Option(help="The configuration file (TOML).")]
@@ -84,6 +99,7 @@ StateDirectory = Annotated[
         "--state",
         help="The directory of the state, in place of a configuration: that of Reasoner.open, or"
         " state.directory of a pipeline.",
+        callback=readable,
     ),
 ]
 All = Annotated[

@@ -13,7 +13,7 @@ from streamreasoner.format_names import REGISTRY_FORMATS, ROW_FORMATS, TABLE_FOR
 
 if TYPE_CHECKING:
     from streamreasoner.config.messages import InputConfig
-    from streamreasoner.config.process import RulesConfig, TimeConfig
+    from streamreasoner.config.process import RulesConfig, StateConfig, TimeConfig
     from streamreasoner.config.registry import RegistryConfig
 
 
@@ -37,6 +37,18 @@ def contradictions(sections: Mapping[str, Any]) -> Iterator[str]:
     if sections["server"] is not None:
         yield from server.contradictions(sections["server"])
     yield from _changes_of_slots(sections["time"], sections["rules"])
+    yield from _checkpoint_elsewhere(sections["state"])
+
+
+def _checkpoint_elsewhere(state: StateConfig | None) -> Iterator[str]:
+    """What is kept in an object store is one directory."""
+    if state is None or state.object_store is None:
+        return
+    if not state.checkpoint_directory.is_relative_to(state.directory):
+        yield (
+            f'state.checkpoint_directory: found "{state.checkpoint_directory}", allowed with '
+            "state.object_store: a folder in state.directory"
+        )
 
 
 def _unread_topics(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator[str]:

@@ -27,6 +27,7 @@ _SHOWN = 60
 _RULESET = re.compile(r"[a-z][a-z0-9-]*")
 _IRI = r"[a-zA-Z][a-zA-Z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*"
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,23 @@ def _path(value: Any, directory: Path) -> Path:
         return directory / path.expanduser()
     except RuntimeError:
         raise ValueError(f'no home folder is known for "{path.parts[0]}"') from None
+
+
+def _directory(value: Any, directory: Path) -> Path:
+    if _ADDRESS.match(_text(value, directory)) is not None:
+        raise ValueError("an address of an object store is the value of state.object_store")
+    return _path(value, directory)
+
+
+def _object_store(value: Any, directory: Path) -> str:
+    url = urlsplit(_text(value, directory))
+    if url.scheme not in OBJECT_STORES or not url.netloc:
+        raise ValueError
+    if not url.path.strip("/"):
+        raise ValueError("it names no folder")
+    if url.query or url.fragment or url.password:
+        raise ValueError("keys and settings are variables of the environment")
+    return str(value).rstrip("/")
 
 
 def _location(value: Any, directory: Path) -> str:
@@ -273,6 +291,14 @@ SEMANTICS_OF_TOPICS = KeyKind(
 )
 PROGRAM = KeyKind("the name of a ruleset, or a path with a / or a . in it", _program)
 PATH = KeyKind("a path", _path)
+DIRECTORY = KeyKind("a path of this machine", _directory)
+OBJECT_STORES = ("s3", "gs", "az", "abfs", "abfss")
+"""Schemes of addresses of object stores."""
+OBJECT_STORE = KeyKind(
+    'an address of a folder: "s3://bucket/folder", "gs://bucket/folder" or '
+    '"abfss://container@account.dfs.core.windows.net/folder"',
+    _object_store,
+)
 LOCATION = KeyKind(
     'a path, or an address of a folder such as "s3a://bucket/folder" or "hdfs://host/folder"',
     _location,

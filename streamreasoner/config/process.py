@@ -102,12 +102,16 @@ class StateConfig:
     Attributes:
         directory: Tables, lock, log and temporary files; created if absent, relative to the file.
         checkpoint_directory: Spark's checkpoint; default `<directory>/checkpoint`.
+        object_store: The folder of an object store that the state is kept in, such as
+            `s3://bucket/folder`; the directory is then a copy, and may be lost. Default: the state
+            is kept in the directory alone. The extra `objects` is needed.
     """
 
-    directory: Path = _key(kinds.PATH)
+    directory: Path = _key(kinds.DIRECTORY)
     checkpoint_directory: Path = _key(
-        kinds.PATH, lambda section: section["directory"] / "checkpoint"
+        kinds.DIRECTORY, lambda section: section["directory"] / "checkpoint"
     )
+    object_store: str | None = _key(kinds.OBJECT_STORE, None)
 
     @property
     def tables(self) -> Path:

@@ -15,6 +15,7 @@ from streamreasoner.errors import StateError
 from streamreasoner.system import disk
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -70,13 +71,15 @@ class AttemptsFile:
 
     Args:
         path: Path of the file.
+        upload: Makes the state directory durable elsewhere.
 
     Raises:
         StateError: It cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, upload: Callable[[], None] = lambda: None) -> None:
         self._path = path
+        self._upload = upload
         self._content: Attempts | None = None
         try:
             self._content = msgspec.json.decode(path.read_bytes(), type=Attempts)
@@ -97,10 +100,11 @@ class AttemptsFile:
         return self._content
 
     def write(self, attempts: Attempts) -> None:
-        """Replace the content; it is on the disk on return.
+        """Replace the content; it is durable on return.
 
         Raises:
             StateError: The file cannot be written.
+            EnvironmentSetupError: It cannot be uploaded.
         """
         try:
             disk.write(self._path, msgspec.json.encode(attempts))
@@ -108,6 +112,7 @@ class AttemptsFile:
         except OSError as error:
             raise StateError(f"{self._path} cannot be written: {error.strerror}.") from None
         self._content = attempts
+        self._upload()
 
     def forget(self) -> None:
         """Delete the file, if there is one."""

@@ -1,6 +1,6 @@
 """One batch = one epoch: decode, evaluate, then the durable steps.
 
-1. Append the epoch to the Delta tables, with the epoch as transaction version.
+1. Append the epoch to the Delta tables, with the epoch as transaction version, and upload it.
 2. Publish changes, violations, dead letters and the marker in one Kafka transaction.
 3. Return, so that Spark commits the batch.
 
@@ -68,6 +68,7 @@ class Parts:
         evaluation: Turns messages into changes.
         dictionary: Maps ids to terms.
         tables: Durable step 1.
+        upload: Makes the state directory durable elsewhere.
         encoder: Writes the changes.
         sink: Durable step 2.
         marker: Reads the last marker on the progress topic.
@@ -82,6 +83,7 @@ class Parts:
     evaluation: LastResort | SlotEvaluator
     dictionary: TermDictionary
     tables: Tables
+    upload: Callable[[], None]
     encoder: ChangeEncoder
     sink: Sink
     marker: Callable[[], EpochRecord | None]
@@ -152,6 +154,8 @@ class EpochRunner:
             confirm_topics()
             keep_alive()
 
+        # The next process has to find an epoch planned that ends this one.
+        parts.upload()
         parts.schemas.begin(epoch)
         evaluated = parts.evaluation.evaluate(batch, epoch, current, before_trial)
         parts.schemas.keep()
@@ -170,6 +174,7 @@ class EpochRunner:
         """
         confirm_topics = self._parts.topics.ask()
         current = self._following_range(epoch)
+        self._parts.upload()
         evaluated = evaluate()
         confirm_topics()
         # Nothing watches how long it takes.
@@ -252,6 +257,7 @@ class EpochRunner:
                 evaluated.new_program,
                 evaluated.waiting,
             )
+        parts.upload()
 
     def _publish(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.choice import BackendKind
@@ -16,6 +17,7 @@ from streamreasoner.pipeline.bootstrap.record import check_finished
 from streamreasoner.pipeline.published import Published
 from streamreasoner.state import PROGRAMS, check_version
 from streamreasoner.state.lock import StateLock
+from streamreasoner.state.objects.held import upload_of
 from streamreasoner.upkeep.offline import Problems, configured_program
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.records.record import Schemas
     from streamreasoner.io.spark.existing import ExistingSession
     from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.state.objects.mirror import Upload
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,14 @@ class Checked:
     Attributes:
         program: The configured program, which the mappings of rows fit.
         lock: The lock on a state of this version.
+        upload: Makes the state durable in an object store, if there is one.
         topics: The topics, which exist and are set up as they must be.
         schemas: The schema registry, which answers, if a topic needs one.
     """
 
     program: CheckedProgram
     lock: StateLock
+    upload: Upload
     topics: TopicIds
     schemas: Schemas
 
@@ -75,6 +80,10 @@ def check_start(
     with problems.kept():
         lock = StateLock(config.state.directory, required=not standby)
         stack.callback(lock.close)
+        upload = upload_of(config.state)
+        stack.push(partial(_end, upload))
+        if lock.held:
+            upload.fill()
         check_state(config, loading=loading)
     with problems.kept():
         topics = _topics(config)
@@ -83,7 +92,15 @@ def check_start(
     problems.end_check()
     if loading or not (config.state.tables / PROGRAMS).exists():
         Published.of(config.output).check(program)
-    return Checked(program, lock, topics, schemas)
+    return Checked(program, lock, upload, topics, schemas)
+
+
+def _end(upload: Upload, failed: type[BaseException] | None, *_: object) -> None:
+    """Upload what a pipeline has left that ended as it was asked to."""
+    if failed is None:
+        upload.end()
+    else:
+        upload.abandon()
 
 
 def check_state(config: Config, *, loading: bool = False) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from streamreasoner.io.kafka.reread import reread
+from streamreasoner.io.observer import timed
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import Parts
 from streamreasoner.pipeline.evaluator import Evaluator
@@ -70,6 +71,7 @@ class Restored:
             evaluation=evaluation,
             dictionary=self.session.dictionary,
             tables=self.recovered.tables,
+            upload=self._upload if self.config.state.object_store else lambda: None,
             encoder=self.output.encoder,
             sink=self.output.sink,
             marker=partial(last_marker, self.config),
@@ -77,6 +79,10 @@ class Restored:
             outage=Outage(self.observer),
             semantics=self.config.semantics,
         )
+
+    def _upload(self) -> None:
+        with timed(self.observer, "upload"):
+            self.checked.upload.upload()
 
     def evaluator(self) -> Evaluator:
         """Evaluates batches as epochs."""
@@ -97,7 +103,7 @@ class Restored:
         has_begun, holds = self.recovered.tables.has_begun, self.session.engine.holds
         return LastResort(
             evaluator,
-            AttemptsFile(self.config.state.attempts),
+            AttemptsFile(self.config.state.attempts, self.checked.upload.upload),
             self.checkpoint.replayed,
             lambda epoch: has_begun(epoch) or holds(epoch),
         )

@@ -195,6 +195,8 @@ def _reconcile(
         for key, claim in claims.items():
             check_claims(claim, progress.claims, kafka.progress_topic, key)
             check_changes(kafka, claim, key, new=tables.version() is None)
+        # Before the broker's fence: what an earlier process has published is then in the store.
+        checked.upload.claim()
         output.sink.start()
         progress.read_all()
         point = resume_at(progress.marker(), tables, checkpoint)

@@ -65,8 +65,8 @@ def restore(
         copy_back(backup, manifest, config.state)
         restored = restored_alone(config, checked, stack, is_behind=True)
         evaluated = _catch_up(config, checked, restored, report)
-    config.state.restoring.unlink()
-    disk.sync(config.state.directory)
+        config.state.restoring.unlink()
+        disk.sync(config.state.directory)
     return manifest, evaluated
 
 

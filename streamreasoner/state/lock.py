@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,9 @@ from streamreasoner.errors import EnvironmentSetupError
 if TYPE_CHECKING:
     from pathlib import Path
 
-_TIMEOUT_SECONDS = 10.0
+TIMEOUT_SECONDS = 10.0
+# A path has a single slash where the address had two.
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:")
 
 
 def holder(directory: Path) -> str | None:
@@ -43,6 +46,20 @@ def holder(directory: Path) -> str | None:
         os.close(descriptor)
 
 
+def check_local(directory: Path) -> None:
+    """Refuse an address of an object store where a path is asked for.
+
+    Raises:
+        EnvironmentSetupError: It is one.
+    """
+    if _ADDRESS.fullmatch(directory.parts[0] if directory.parts else "") is not None:
+        raise EnvironmentSetupError(
+            f"{directory} is an address, not a directory of this machine. The state of a pipeline "
+            "is kept in an object store with state.object_store in its configuration: name that "
+            "with --config. Other states are in directories."
+        )
+
+
 class StateLock:
     """Exclusive use of a state directory, from construction or `take` to `close`.
 
@@ -63,10 +80,11 @@ class StateLock:
         self,
         directory: Path,
         *,
-        timeout: float = _TIMEOUT_SECONDS,
+        timeout: float = TIMEOUT_SECONDS,
         key: str = "state.directory",
         required: bool = True,
     ) -> None:
+        check_local(directory)
         shown = f"{directory} ({key})" if key else f"{directory}"
         self._path = path = directory / "lock"
         self.held = False

@@ -23,6 +23,7 @@ _SERVER: Final = {
 EXTRAS: Final[Mapping[str, Mapping[str, str]]] = {
     "demo": {**_PIPELINE, **_SERVER},
     "kafka": _KAFKA,
+    "objects": {"obstore": "obstore"},
     "pandas": {"pandas": "pandas"},
     "pipeline": _PIPELINE,
     "polars": {"polars": "polars"},

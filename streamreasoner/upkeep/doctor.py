@@ -22,6 +22,7 @@ from streamreasoner.format_names import REGISTRY_FORMATS
 from streamreasoner.io.formats.schemas.connect import connect
 from streamreasoner.server.listening import listen
 from streamreasoner.state.lock import holder
+from streamreasoner.state.objects.held import refresh
 from streamreasoner.state.version import FORMAT, SEMANTICS
 from streamreasoner.system.extras import require
 from streamreasoner.upkeep import machine
@@ -86,6 +87,7 @@ class _Patient:
 
     def state(self) -> str:
         config = _given(self.config)
+        refresh(config.state)
         process = holder(config.state.directory)
         lock = f"in use by process {process}" if process else "not in use"
         self.last = check_state(config, self._program)

@@ -232,6 +232,15 @@ def test_an_object_store_needs_no_shared_volume(tmp_path):
     assert "s3a://b/state" in data["streamreasoner.toml"]
 
 
+def test_a_state_in_an_object_store_needs_no_volume():
+    """The pod's copy is on its node, and goes with it."""
+    address = "config.state.object_store=s3://bucket/folder"
+    found = rendered("--set", address)["StatefulSet", NAME]["spec"]
+    assert "volumeClaimTemplates" not in found
+    volumes = {each["name"]: each for each in found["template"]["spec"]["volumes"]}
+    assert volumes["state"]["emptyDir"] == {"sizeLimit": "20Gi"}
+
+
 @each_variant
 def test_no_pod_has_privileges(variant):
     """Each runs as the user of the image, without capabilities and without a way to gain any."""

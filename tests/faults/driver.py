@@ -24,6 +24,7 @@ from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.service import supervise
 from streamreasoner.state import schemas
 from streamreasoner.state.delta.table import Table
+from streamreasoner.state.objects.journal import Journal
 from streamreasoner.system.stopping import on_signals
 
 
@@ -36,14 +37,15 @@ class DieAfterStage(PipelineObserver):
     """Dies when a stage of the batch is done: `read`, `decode`, ..., `publish`, or the batch."""
 
     def __init__(self, point, epoch):
-        self.point, self.from_epoch, self.epoch = point, epoch, -1
+        self.point, self.from_epoch, self.epoch, self.last = point, epoch, -1, ""
 
     def batch_started(self, epoch, _rows):
         """Record the epoch."""
-        self.epoch = epoch
+        self.epoch, self.last = epoch, "read"
 
     def stage(self, name, _seconds):
-        """Die if this is the stage."""
+        """Record the stage, and die if this is the one."""
+        self.last = name
         if name == self.point and self.epoch >= self.from_epoch:
             die()
 
@@ -89,6 +91,36 @@ def die_within_publish(epoch):
         publish(self, publication)
 
     Sink.publish = cut
+
+
+UPLOADS = {
+    "within-plan-upload": ("read", "die"),
+    "plan-uploaded": ("read", "done"),
+    "within-upload": ("store", "die"),
+    "uploaded": ("store", "done"),
+    "stall": ("store", "stall"),
+}
+"""Points of an upload: the stage that it follows, and what is done."""
+
+
+def within_upload(observer, after, act):
+    """Die in the upload after a stage, before the store has it or right after; or stop there."""
+    append = Journal.append
+
+    def cut(self, *args, **options):
+        due = observer.epoch >= observer.from_epoch and observer.last == after
+        if due and act == "die":
+            die()
+        if due and act == "stall":
+            Journal.append = append
+            sys.stderr.write("STALLED\n")
+            # Of this thread: it would go on for a moment while another one handles the signal.
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+        append(self, *args, **options)
+        if due and act == "done":
+            die()
+
+    Journal.append = cut
 
 
 def die_within_epoch(observer):
@@ -155,6 +187,8 @@ def main():
             die_within_epoch(observer)
         case "verdict":
             die_with_a_verdict()
+        case _ if point in UPLOADS:
+            within_upload(observer, *UPLOADS[point])
         case "within-publish":
             die_within_publish(epoch)
         case "ignore-marker":

@@ -225,6 +225,18 @@ BUGS = {
         "self._bytes += 0",
         "tests/integration/test_storage_crash.py",
     ),
+    "an epoch is published before it is uploaded": Bug(
+        "pipeline/batch.py",
+        "                evaluated.waiting,\n            )\n        parts.upload()\n",
+        "                evaluated.waiting,\n            )\n",
+        "tests/faults/test_object_store.py",
+    ),
+    "a pod does not claim the state": Bug(
+        "service/recover.py",
+        "        checked.upload.claim()\n",
+        "",
+        "tests/faults/test_overtaken_pod.py",
+    ),
     "a trial that ended a process passes": Bug(
         "pipeline/failing/last_resort.py",
         "            result = _ENDED\n",

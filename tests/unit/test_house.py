@@ -274,7 +274,11 @@ WRONG_IMPORTS = {
     "query/planted.py": ("rdflib", "rdflib is known to the Python API"),
     "plan/planted.py": (
         "msgspec",
-        "Msgspec is known to io, the pipeline's records and the record of an epoch",
+        "Msgspec is known to io, records of the pipeline and its epochs, and the journal",
+    ),
+    "history/replica/planted.py": (
+        "obstore",
+        "The client of object stores is known to its adapter",
     ),
     "shell/planted.py": ("typer", "Typer is known to the command line"),
     "cli/planted.py": ("prompt_toolkit", "Prompt_toolkit is known to the shell"),

@@ -22,9 +22,12 @@ def backup(
     The pipeline may be running, and is not disturbed. `restore` goes on from the copy.
     """
     from streamreasoner.config import load
+    from streamreasoner.state.objects.held import refresh
     from streamreasoner.upkeep.backup import back_up
 
-    made = back_up(load(config), directory)
+    loaded = load(config)
+    refresh(loaded.state)
+    made = back_up(loaded, directory)
     print(
         f"Wrote {directory}: the state of {made.app_id} at the end of epoch {made.epoch}, "
         f"{counted(len(made.files), 'file')} with {made.size / _MIB:,.1f} MiB, verified."

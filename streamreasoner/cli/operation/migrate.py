@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.cli.options import CONFIG_FILE, ConfigFile
+from streamreasoner.cli.options import CONFIG_FILE, ConfigFile, readable
 
 
 def migrate(
@@ -19,6 +19,7 @@ def migrate(
         typer.Option(
             "--state",
             help="The directory of a state of Reasoner.open, in place of a configuration.",
+            callback=readable,
         ),
     ] = None,
 ) -> None:
@@ -27,16 +28,20 @@ def migrate(
     from streamreasoner.config import load
     from streamreasoner.state import migrate as migrate_tables
     from streamreasoner.state.lock import StateLock
+    from streamreasoner.state.objects.held import held
     from streamreasoner.state.version import FORMAT
 
     if state_directory is None:
         state = load(config).state
-        lock, tables = StateLock(state.directory), state.tables
+        tables = state.tables
+        with held(state) as upload:
+            before = migrate_tables(tables)
+            upload.end()
     else:
         check_owner(state_directory)
-        lock, tables = StateLock(state_directory, key=""), state_directory / "tables"
-    with closing(lock):
-        before = migrate_tables(tables)
+        tables = state_directory / "tables"
+        with closing(StateLock(state_directory, key="")):
+            before = migrate_tables(tables)
     if before == FORMAT:
         print(f"{tables} already has format {FORMAT}.")
     else:

@@ -38,8 +38,13 @@ def tables_of(config: Path, state: Path | None) -> Path:
         state: Its directory, in place of a configuration.
     """
     from streamreasoner.config import load
+    from streamreasoner.state.objects.held import refresh
 
-    return load(config).state.tables if state is None else state / "tables"
+    if state is not None:
+        return state / "tables"
+    loaded = load(config).state
+    refresh(loaded)
+    return loaded.tables
 
 
 def open_past(config: Path, state: Path | None) -> PastFacts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,12 +18,13 @@ from streamreasoner.errors import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from streamreasoner.config import Config
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.state.erasure.request import Request
-    from streamreasoner.state.lock import StateLock
+    from streamreasoner.state.objects.mirror import Upload
 
 _AGE = re.compile(r"(\d{1,6})([dh])")
 _LOCAL = "file:"
@@ -69,9 +70,9 @@ def purge(
     state = _of_a_reasoner(state_directory) if state_directory else _of_a_pipeline(load(config))
     remaining = 0
     try:
-        with closing(state.lock()):
+        with state.held() as upload:
             state.check()
-            for line in _erase(state, term or (), fact or (), older_than):
+            for line in _erase(state, upload, term or (), fact or (), older_than):
                 remaining += line["line"] == "remains"
                 print(_text(line) if format_ is Lines.TEXT else json.dumps(line))
     except BrokenPipeError:
@@ -86,6 +87,7 @@ def purge(
 
 def _erase(
     stopped: _Stopped,
+    upload: Upload,
     names: Sequence[str],
     facts: Sequence[str],
     older_than: str | None,
@@ -128,9 +130,15 @@ def _erase(
             "files": files,
             "terms": terms,
         }
+    left = upload.erase()
+    if stopped.object_store is not None:
+        what = f"deleted objects of past versions in {stopped.object_store}"
+        yield {"line": "done", "step": 7, "what": what, "files": [], "terms": 0}
     found = list(occurrences(stopped.folders, sorted(wanted)))
     for path, text in found:
         yield {"line": "remains", "file": str(path), "term": text}
+    for address in left:
+        yield {"line": "remains", "file": address, "term": "an object that the state does not need"}
     yield {"line": "searched", "terms": sorted(wanted), "found": len(found)}
     for where, what in stopped.outside:
         yield {"line": "outside", "where": where, "what": what}
@@ -143,30 +151,32 @@ class _Stopped:
     Attributes:
         directory: Its directory.
         app_id: The owner of its tables.
-        lock: Locks it.
+        held: Locks it.
         check: Refuses one that may not be erased now, once it is locked.
         batches: The last batch that Spark has committed, and the last one planned; None without.
         void: The mark that the Spark backend's state is void, if there may be one.
         folders: What is searched at the end.
         copies: What may also hold terms, and is not needed: the next start makes it again.
         outside: Copies that this command does not reach, and what to do there.
+        object_store: The address of the object store that it is in, if it is.
     """
 
     directory: Path
     app_id: str
-    lock: Callable[[], StateLock]
+    held: Callable[[], AbstractContextManager[Upload]]
     check: Callable[[], None]
     batches: Callable[[], tuple[int, int] | None]
     void: Path | None
     folders: tuple[Path, ...]
     copies: tuple[Path, ...]
     outside: tuple[tuple[str, str], ...]
+    object_store: str | None = None
 
 
 def _of_a_pipeline(config: Config) -> _Stopped:
     from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.pipeline.bootstrap.record import check_finished
-    from streamreasoner.state.lock import StateLock
+    from streamreasoner.state.objects.held import held
 
     state = config.state
 
@@ -177,26 +187,26 @@ def _of_a_pipeline(config: Config) -> _Stopped:
     return _Stopped(
         state.directory,
         config.pipeline.app_id,
-        lambda: StateLock(state.directory),
+        lambda: held(state),
         lambda: check_finished(state),
         batches,
         state.spark_void,
         (state.directory, state.checkpoint_directory),
         tuple(_copies(config)),
         tuple(_outside(config)),
+        state.object_store,
     )
 
 
 def _of_a_reasoner(directory: Path) -> _Stopped:
     from streamreasoner.api.durable import journal
     from streamreasoner.api.durable.opening import APP_ID, check_owner
-    from streamreasoner.state.lock import StateLock
 
     check_owner(directory)
     return _Stopped(
         directory,
         APP_ID,
-        lambda: StateLock(directory, key=""),
+        lambda: _locked(directory),
         lambda: None,
         lambda: None,
         None,
@@ -204,6 +214,15 @@ def _of_a_reasoner(directory: Path) -> _Stopped:
         (directory / journal.NAME, directory / f"_{journal.NAME}.tmp"),
         (("backups and copies of the state", _BACKUPS),),
     )
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[Upload]:
+    from streamreasoner.state.lock import StateLock
+    from streamreasoner.state.objects.mirror import NoUpload
+
+    with closing(StateLock(directory, key="")):
+        yield NoUpload()
 
 
 def _copies(config: Config) -> list[Path]:
@@ -280,6 +299,9 @@ def _outside(config: Config) -> Iterator[tuple[str, str]]:
     if "spark.local.dir" in config.spark.options:
         what = "temporary files of Spark; delete what a killed process has left"
         yield config.spark.options["spark.local.dir"], what
+    if config.state.object_store is not None:
+        what = "versions that the bucket keeps of deleted objects; let them expire, or delete them"
+        yield config.state.object_store, what
     yield "backups and copies of the state", _BACKUPS
     yield "logs", "they hold no terms at level info and above"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,14 +27,15 @@ def rebuild(
     from streamreasoner.config import load
     from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.pipeline.bootstrap.record import check_finished
-    from streamreasoner.state.lock import StateLock
     from streamreasoner.state.maintenance.waiting import check_none_waits
     from streamreasoner.state.migrate import adopt_format
+    from streamreasoner.state.objects.held import held
 
     state = load(config).state
-    with closing(StateLock(state.directory)):
+    with held(state) as upload:
         check_finished(state)
         adopt_format(state.tables)
+        upload.end()
         last = Checkpoint.read(state.checkpoint_directory).committed
         if last < 0:
             raise StateError(

@@ -123,10 +123,10 @@ def replace(
 @app.command(cls=Command)
 def show(config: ConfigFile = CONFIG_FILE) -> None:
     """Print the program in effect, with its first epoch and its hash."""
-    from streamreasoner.config import load
+    from streamreasoner.cli.operation.moments import tables_of
     from streamreasoner.state import programs
 
-    epoch, program = programs.read(load(config).state.tables / "programs")[-1]
+    epoch, program = programs.read(tables_of(config, None) / "programs")[-1]
     since = f"in effect from epoch {epoch} on" if epoch >= 0 else "in effect from the beginning"
     print(f"% {since}; hash {program.hash}")
     print(program.text, end="")

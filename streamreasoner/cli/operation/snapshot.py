@@ -64,6 +64,7 @@ def snapshot(
     from streamreasoner.history.past_facts import PastFacts
     from streamreasoner.io.formats.registry import of_name
     from streamreasoner.io.kafka.offsets.positions import after, last_published
+    from streamreasoner.state.objects.held import refresh
 
     loaded = load(config)
     kafka, app_id = loaded.kafka, loaded.pipeline.app_id
@@ -75,6 +76,7 @@ def snapshot(
         )
     # Before the tables: an epoch is in them before it is published.
     published = last_published(kafka, app_id)
+    refresh(loaded.state)
     past = PastFacts(Past(loaded.state.tables))
     epoch = min(past.past.last, published) if at is None else epoch_of(past.past, at)
     if not 0 <= epoch <= published:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from streamreasoner.cli.operation.moments import MOMENT_HELP
-from streamreasoner.cli.options import BaseIri, GraphsOption, HeaderLine, ReadAs, reading
+from streamreasoner.cli.options import BaseIri, GraphsOption, HeaderLine, ReadAs, readable, reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,8 @@ _State: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         help="The directory of a state, in place of rules and files: that of Reasoner.open, or"
-        " state.directory of a pipeline."
+        " state.directory of a pipeline.",
+        callback=readable,
     ),
 ]
 _At: TypeAlias = Annotated[

@@ -19,21 +19,19 @@ def reset(config: ConfigFile = CONFIG_FILE, *, yes: Yes = False) -> None:
 
     require("kafka", "`streamreasoner reset`")
 
-    from contextlib import closing
-
     from streamreasoner.cli.confirm import confirm
     from streamreasoner.config import load
     from streamreasoner.config.kafka import PUBLISHED, read_topics, topics_of
     from streamreasoner.io.kafka import deletion
     from streamreasoner.io.kafka.owners.presence import check_ended
-    from streamreasoner.state.lock import StateLock
+    from streamreasoner.state.objects.held import held
     from streamreasoner.upkeep.start_over import delete_state
 
     loaded = load(config)
     kafka, app_id = loaded.kafka, loaded.pipeline.app_id
     published = topics_of(kafka, *PUBLISHED)
-    with closing(StateLock(loaded.state.directory, timeout=_WAIT_SECONDS)):
-        check_ended(kafka, app_id, "it is not reset")
+    check_ended(kafka, app_id, "it is not reset")
+    with held(loaded.state, _WAIT_SECONDS, is_ended=True) as upload:
         topics = deletion.existing(kafka, (*published, kafka.progress_topic))
         lines = [
             f"the state in {loaded.state.directory}",
@@ -43,6 +41,7 @@ def reset(config: ConfigFile = CONFIG_FILE, *, yes: Yes = False) -> None:
         listed = "\n".join(f"  {line}" for line in lines)
         confirm(f"This deletes\n{listed}\nReset the pipeline {app_id}?", yes=yes)
         found = delete_state(loaded)
+        upload.erase()
         print(f"{loaded.state.directory}: {'deleted' if found else 'was empty'}")
         for name in deletion.empty(kafka, [each for each in topics if each in published]):
             print(f"{name}: emptied")

@@ -88,6 +88,7 @@ class Standby:
                 self.watch.metrics.standing_by(status, -1 if follower is None else follower.epoch)
             time.sleep(_POLL_SECONDS)
         _log.info("Process %s has ended. This one takes over.", leader)
+        self.checked.upload.fill()
         check_state(config)
         if place_of_state(config) is not self.place:
             raise OtherPlaceError

@@ -49,6 +49,33 @@ def test_defaults_derive_from_the_required_keys():
     assert found.server.host == "127.0.0.1"
 
 
+@pytest.mark.parametrize("address", ["s3://bucket/folder", "gs://b/f/g", "abfss://c@a.b.net/f"])
+def test_a_state_may_be_in_an_object_store(address):
+    """Its directory is then still one of this machine."""
+    found = parse(state={"directory": "state", "object_store": f"{address}/"}).state
+    assert (found.object_store, found.directory) == (address, HERE / "state")
+    assert parse().state.object_store is None
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ({"directory": "s3://bucket/folder"}, "is the value of state.object_store"),
+        ({"directory": "state", "object_store": "bucket/folder"}, '"s3://bucket/folder"'),
+        ({"directory": "state", "object_store": "s3://bucket"}, "it names no folder"),
+        ({"directory": "state", "object_store": "s3://bucket/f?k=v"}, "of the environment"),
+        (
+            {"directory": "a", "checkpoint_directory": "b", "object_store": "s3://bucket/f"},
+            "a folder in state.directory",
+        ),
+    ],
+)
+def test_an_address_in_the_wrong_place_is_refused(section, said):
+    """The message says where it belongs, or what is missing."""
+    [problem] = problems(state=section)
+    assert said in problem
+
+
 def test_pipelines_that_choose_no_application_id_have_different_ones(tmp_path):
     """It follows from the output topic, and a state keeps the one that it began with."""
     (tmp_path / "state").mkdir()

@@ -112,6 +112,7 @@ class Process:
             evaluation=resort,
             dictionary=dictionary,
             tables=self.tables,
+            upload=lambda: None,
             encoder=ChangeEncoder(),
             sink=topics,
             marker=lambda: topics.marker,
