@@ -25,7 +25,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -34,20 +34,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import generators, harness, programs
 from streamreasoner import rulesets
 from streamreasoner.backends.columnar.backend import ColumnarBackend
-from streamreasoner.backends.parts.backend import PartsBackend
 from streamreasoner.backends.parts.crew import Crew
-from streamreasoner.backends.store import columnar, in_memory
+from streamreasoner.backends.store import columnar, in_memory, parts_backend
 from streamreasoner.engine.session import Session, Store
 from streamreasoner.engine.updates import Updates
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.system.processors import processors
-from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.peers.case import Case
+    from streamreasoner.backends.parts.backend import PartsBackend
+    from streamreasoner.backends.parts.here import PartsHere
     from streamreasoner.plan.program_plan import ProgramPlan
 
 NUMBERS = (1, 2, 4, 8, 16, 32, 64)
@@ -160,17 +160,17 @@ class Run:
 
     def __init__(self, case: Case, store: Store) -> None:
         self.session = Session(check_text(case.rules), store)
-        self._case, self._dictionary = case, store.dictionary
+        self.case, self._dictionary = case, store.dictionary
 
     def encoded(self, rows: Any, sign: int) -> list[Updates]:
         """Rows of the case as updates."""
         return [
             Updates(
                 name,
-                self._dictionary.encode(self._case.terms(cells.reshape(-1))).reshape(cells.shape),
+                self._dictionary.encode(self.case.terms(cells.reshape(-1))).reshape(cells.shape),
                 np.full(len(cells), sign, np.int64),
             )
-            for name, cells in self._case.split(rows).items()
+            for name, cells in self.case.split(rows).items()
         ]
 
 
@@ -184,12 +184,13 @@ def measure(case: Case, parts: int, rounds: int) -> tuple[Any, ...]:
 def _measure(case: Case, parts: int) -> tuple[Any, ...]:
     gc.collect()  # metered parts are in circles, and hold address space
     dictionary, meter = Dictionary(), Meter()
-    made: list[PartsBackend] = []
+    made: list[PartsHere] = []
 
     def backend(plan: ProgramPlan) -> PartsBackend:
-        made.append(PartsBackend(plan, dictionary, Values(dictionary), parts, crew=meter))
+        divided = parts_backend(plan, dictionary, parts, crew=meter)
+        made.append(cast("PartsHere", divided.parts))
         made[0].large = 0
-        return made[0]
+        return divided
 
     run = Run(case, Store(dictionary, backend) if parts else columnar(dictionary, OneThread))
 

@@ -18,6 +18,7 @@ StreamReasonerError
 ├── BatchTooLargeError   a batch does not fit memory; a start plans it anew
 ├── StartError           several checks of a start failed; the message has what each says
 ├── EnvironmentSetupError  Java, a port, a lock or a directory is not available
+├── PartsLostError       a process that holds a part of the state has ended
 ├── BrokerError          Kafka cannot be reached, lacks a topic or refuses a transaction
 │   └── BrokerUnavailableError  it may answer, or take messages, later
 └── SchemaRegistryError  the schema registry cannot be reached, or refuses a request
@@ -122,6 +123,10 @@ class EnvironmentSetupError(StreamReasonerError):
 
 class SparkDiedError(StreamReasonerError):
     """Spark's Java process has ended, or has no memory left; a start continues where it was."""
+
+
+class PartsLostError(StreamReasonerError):
+    """A process that holds a part of the state has ended; a start continues where it was."""
 
 
 class BrokerError(StreamReasonerError):

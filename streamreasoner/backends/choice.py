@@ -33,6 +33,7 @@ class BackendKind(Enum):
 
     COLUMNAR = "columnar"
     SPARK = "spark"
+    EXECUTORS = "executors"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,17 @@
-"""Stores in the memory of this process."""
+"""Stores in memory: that of this process, or of others."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.parts.backend import PartsBackend
+from streamreasoner.backends.parts.elsewhere import PartsElsewhere
+from streamreasoner.backends.parts.here import parts_here
 from streamreasoner.engine.session import Store
 from streamreasoner.errors import DataError
+from streamreasoner.plan.division import divide
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.system.processors import MOST_CORES
 from streamreasoner.values.value_columns import Values
@@ -17,8 +21,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from streamreasoner.backends.parts.crew import Crew
+    from streamreasoner.backends.parts.elsewhere import Team
     from streamreasoner.engine.ports import Backend
     from streamreasoner.engine.updates import TraceRows
+    from streamreasoner.plan.division import Division
     from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.rdf.dictionary import TermDictionary
 
@@ -59,7 +66,41 @@ def divided(parts: int, dictionary: Dictionary | None = None) -> Store:
         dictionary: Terms and their ids; by default none yet.
     """
     terms = Dictionary() if dictionary is None else dictionary
-    return Store(terms, lambda plan: PartsBackend(plan, terms, Values(terms), parts))
+    return Store(terms, lambda plan: parts_backend(plan, terms, parts))
+
+
+def parts_backend(
+    plan: ProgramPlan,
+    dictionary: Dictionary,
+    parts: int,
+    *,
+    division: Callable[[ProgramPlan], Division] = divide,
+    crew: Crew | None = None,
+) -> PartsBackend:
+    """A state that is divided among parts in this process.
+
+    Args:
+        plan: The program.
+        dictionary: Terms and their ids.
+        parts: The number of parts.
+        division: Divides a program; by default as the program says.
+        crew: Takes steps in threads; by default one for each part, as long as there are processors.
+    """
+    values = Values(dictionary)
+    place = parts_here(dictionary, values, parts, crew)
+    return PartsBackend(plan, dictionary, values, place, division=division)
+
+
+def divided_elsewhere(team: Team, dictionary: Dictionary) -> Store:
+    """A store whose facts are divided among other processes.
+
+    Args:
+        team: The processes; they hold one state at a time.
+        dictionary: Terms and their ids, as of the team.
+    """
+    place = partial(PartsElsewhere, team)
+    values = Values(dictionary)
+    return Store(dictionary, lambda plan: PartsBackend(plan, dictionary, values, place))
 
 
 class Restorable(Protocol):
@@ -77,28 +118,25 @@ def restored(
     before: int,
     terms: Callable[[int], pa.Array] | None = None,
     *,
-    cores: int = 1,
+    empty: Callable[[Dictionary], Store] = columnar,
 ) -> Store:
-    """A store in the memory of this process, with what tables have.
+    """A store with what tables have.
 
     Args:
         tables: The tables of a state.
         before: The epoch to stop before.
         terms: Gives further terms from an id on, which they have had before; None: there are none.
-        cores: As of `in_memory`.
-
-    Raises:
-        DataError: As of `in_memory`.
+        empty: Makes the store; by default a whole state in the memory of this process.
     """
     dictionary = Dictionary()
     # Before the program's constants, so that terms keep their ids.
     tables.restore_terms(dictionary)
     if terms is not None:
         dictionary.encode(terms(len(dictionary)))
-    empty = in_memory(cores, dictionary)
+    store = empty(dictionary)
 
     def backend(plan: ProgramPlan) -> Backend:
-        made = empty.backend(plan)
+        made = store.backend(plan)
         made.restore(tables.restore(before))
         return made
 

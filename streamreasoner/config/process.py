@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streamreasoner.config import key_kinds as kinds
 from streamreasoner.config.key_kinds import key as _key
-from streamreasoner.system.processors import MOST_CORES
+from streamreasoner.system.processors import MOST_CORES, MOST_PARTS
 
 _YEAR = 365 * 86_400_000
 
@@ -62,9 +62,12 @@ class PipelineConfig:
         app_id: Names this pipeline in tables, progress topic and transactions; never change it.
             Default: that of the state, else `streamreasoner-<output topic>`.
         backend: Where the state is kept: `columnar` for the driver's memory, `spark` for Delta
-            tables that Spark joins, `auto` to choose by size. May change between starts.
+            tables that Spark joins, `executors` for the memory of Spark's executors, `auto` to
+            choose between the first two by size. May change between starts.
         cores: How many cores large epochs may use if the state is in the driver's memory, each with
             a part of the facts. May change between starts.
+        parts: How many tasks of executors hold a part of the facts each, if the state is in their
+            memory; each takes a core for as long as the pipeline runs. May change between starts.
         max_state_bytes: Memory for the state before `auto` moves it to Spark; 0 for a share of this
             process's limit.
         max_offsets_per_trigger: Most messages in a batch.
@@ -82,8 +85,9 @@ class PipelineConfig:
     """
 
     app_id: str = _key(kinds.NAME, "")
-    backend: str = _key(kinds.one_of("auto", "columnar", "spark"), "auto")
+    backend: str = _key(kinds.one_of("auto", "columnar", "spark", "executors"), "auto")
     cores: int = _key(kinds.whole(1, MOST_CORES), 1)
+    parts: int = _key(kinds.whole(1, MOST_PARTS), 2)
     max_state_bytes: int = _key(kinds.whole(0, 1 << 50), 0)
     max_offsets_per_trigger: int = _key(kinds.whole(1, 10_000_000), 200_000)
     target_batch_time: float = _key(kinds.seconds(0.1, 3_600), 10.0)

@@ -30,12 +30,12 @@ class EpochChanges:
         trace: Signed differences of the trace, consolidated.
     """
 
-    derived: Iterable[Changes]
-    closure: Iterable[Changes]
-    trace: Iterable[TraceRows]
+    derived: Iterable[Changes] = ()
+    closure: Iterable[Changes] = ()
+    trace: Iterable[TraceRows] = ()
 
 
-NO_CHANGES = EpochChanges((), (), ())
+NO_CHANGES = EpochChanges()
 """Those of an epoch that are not read."""
 
 

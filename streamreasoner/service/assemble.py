@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.choice import BackendKind
 from streamreasoner.config.kafka import read_topics
 from streamreasoner.io.kafka.access import security
 from streamreasoner.io.kafka.reread import reread
@@ -26,13 +25,12 @@ from streamreasoner.service.checks import check_start
 from streamreasoner.service.options import reread_group
 from streamreasoner.service.parts import Restored
 from streamreasoner.service.recover import (
-    in_memory,
-    in_spark,
     open_output,
     progress_before,
     recover,
     restore,
     resume,
+    store_at,
 )
 from streamreasoner.service.size import (
     first_batch,
@@ -41,7 +39,7 @@ from streamreasoner.service.size import (
     place_to_stand_by,
     size_monitor,
 )
-from streamreasoner.service.spark import start_spark
+from streamreasoner.service.spark.start import start_spark
 from streamreasoner.service.standby.standby import Standby
 from streamreasoner.service.watch import start_watch, ticker
 from streamreasoner.system.stopping import Stop
@@ -51,6 +49,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
+    from streamreasoner.backends.choice import BackendKind
     from streamreasoner.config import Config
     from streamreasoner.engine.session import Session
     from streamreasoner.io.observer import PipelineObserver
@@ -196,11 +195,7 @@ def _restored(  # noqa: PLR0917 - in the order of use
     stop.check()
     session = None if follower is None else follower.session_before(recovered)
     if session is None:
-        store = (
-            in_spark(config, recovered, stop.result(starting))
-            if place is BackendKind.SPARK
-            else in_memory(config, recovered)
-        )
+        store = store_at(place, config, recovered, partial(stop.result, starting), stack)
         session = restore(config, recovered, store, progress)
     else:
         resume(recovered, session, progress)

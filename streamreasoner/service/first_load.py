@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from concurrent.futures import Future
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -22,21 +23,21 @@ from streamreasoner.pipeline.bootstrap.record import Bootstrap, BootstrapFile
 from streamreasoner.service.checks import check_start
 from streamreasoner.service.parts import Restored
 from streamreasoner.service.recover import (
-    in_memory,
-    in_spark,
     open_output,
     progress_before,
     recover,
     restore,
+    store_at,
 )
 from streamreasoner.service.size import is_full, may_move, moved, place_of_state
-from streamreasoner.service.spark import start_spark
+from streamreasoner.service.spark.start import start_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from streamreasoner.config import Config
     from streamreasoner.io.kafka.offsets.starting import Wanted
+    from streamreasoner.io.spark.session import RunningSession
     from streamreasoner.pipeline.bootstrap.record import Request
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.service.checks import Checked
@@ -141,18 +142,14 @@ def restored_alone(
         StreamReasonerError: It cannot be restored.
     """
     place = place_of_state(config)
-    starting = None
-    if place is BackendKind.SPARK:
+    starting: Future[RunningSession] = Future()
+    if place is not BackendKind.COLUMNAR:
         spark_session.check_java()
         starting = start_spark(config, place, checked.lock, stack)
     output = open_output(config, stack)
     recovered = recover(config, checked, output, stack, is_behind=is_behind)
     progress = progress_before(config, recovered)
-    store = (
-        in_memory(config, recovered)
-        if starting is None
-        else in_spark(config, recovered, starting.result())
-    )
+    store = store_at(place, config, recovered, starting.result, stack)
     session = restore(config, recovered, store, progress)
     checkpoint = recovered.checkpoint
     return Restored(

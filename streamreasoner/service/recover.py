@@ -7,11 +7,11 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.choice import Limit
+from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
-from streamreasoner.backends.store import restored
+from streamreasoner.backends.store import divided_elsewhere, in_memory, restored
 from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.engine.session import Session, Store
 from streamreasoner.errors import StateError
@@ -27,6 +27,7 @@ from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.slots.waiting import Waiting
 from streamreasoner.pipeline.slots.watermarks import Watermarks
 from streamreasoner.service.options import sources
+from streamreasoner.service.spark.executors import gather
 from streamreasoner.state import TERMS, TRACE, Tables
 from streamreasoner.state.delta.retention import Retention
 from streamreasoner.state.in_effect import ProgramInEffect, stored_text
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from streamreasoner.io.spark.session import RunningSession
     from streamreasoner.pipeline.recovery import Resume
     from streamreasoner.plan.program_plan import ProgramPlan
+    from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.service.checks import Checked
     from streamreasoner.state.record import EpochRecord
 
@@ -272,12 +274,35 @@ def resume(recovered: Recovered, session: Session, progress: Progress | None) ->
     _log.info("State restored; the next epoch is %d.", before)
 
 
-def in_memory(config: Config, recovered: Recovered) -> Store:
-    """A store in the memory of this process."""
-    return restored(recovered.tables, recovered.point.before, cores=config.pipeline.cores)
+def store_at(
+    place: BackendKind,
+    config: Config,
+    recovered: Recovered,
+    running: Callable[[], RunningSession],
+    stack: ExitStack,
+) -> Store:
+    """The store of a state, with what its tables have.
+
+    Args:
+        place: Where it is.
+        config: The configuration.
+        recovered: Its tables.
+        running: Waits for Spark, where that has the state.
+        stack: Ends what it has started.
+    """
+    if place is BackendKind.SPARK:
+        return _in_spark(config, recovered, running())
+    pipeline = config.pipeline
+
+    def empty(dictionary: Dictionary) -> Store:
+        if place is BackendKind.COLUMNAR:
+            return in_memory(pipeline.cores, dictionary)
+        return divided_elsewhere(gather(running(), pipeline.parts, dictionary, stack), dictionary)
+
+    return restored(recovered.tables, recovered.point.before, empty=empty)
 
 
-def in_spark(config: Config, recovered: Recovered, running: RunningSession) -> Store:
+def _in_spark(config: Config, recovered: Recovered, running: RunningSession) -> Store:
     """A store in tables of Spark."""
     place = config.spark_state
     recovered.tables.verify()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from streamreasoner.service.recover import Recovered
 
 _log = logging.getLogger(__name__)
+_WITHOUT_LIMIT = frozenset({BackendKind.SPARK.value, BackendKind.EXECUTORS.value})
+"""Backends that hold a state of any size, as far as this process is concerned."""
 # In memory, the polls of this many partitions take no more than a batch.
 _POLLS_IN_MEMORY = 4
 
@@ -50,14 +52,13 @@ def place_to_stand_by(config: Config) -> BackendKind:
 
 
 def _chosen(config: Config) -> BackendKind:
-    place = BackendKind.SPARK
-    if config.pipeline.backend != place.value:
-        place = Limit(config.pipeline.max_state_bytes).choose(
-            *Tables.rows(config.state.tables),
-            in_spark=recorded_place(config) is place,
-            may_move=config.pipeline.backend == "auto",
-        )
-    return place
+    if config.pipeline.backend in _WITHOUT_LIMIT:
+        return BackendKind(config.pipeline.backend)
+    return Limit(config.pipeline.max_state_bytes).choose(
+        *Tables.rows(config.state.tables),
+        in_spark=recorded_place(config) is BackendKind.SPARK,
+        may_move=config.pipeline.backend == "auto",
+    )
 
 
 def _record(config: Config) -> Path:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.errors import (
     BatchTooLargeError,
+    PartsLostError,
     SparkDiedError,
     StateFullError,
     StreamReasonerError,
@@ -58,6 +59,11 @@ def run(
         except OtherPlaceError:
             continue
         except BatchTooLargeError as error:
+            _log.warning("%s", error)
+            continue
+        except PartsLostError as error:
+            if stop.requested or spark_session.submitted():
+                raise
             _log.warning("%s", error)
             continue
         except SparkDiedError:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 MOST_CORES = 64
 """The most cores that an epoch may use, and so the most parts that a state is divided among."""
+MOST_PARTS = 1024
+"""The most processes that a state is divided among."""
 _FILES = (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
 
 

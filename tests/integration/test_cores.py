@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines import await_published, changes, fact, net, new_case, no_change_twice, produce
 from spark_backend import MARKS
 
-from streamreasoner.backends.parts.backend import PartsBackend
+from streamreasoner.backends.parts.here import PartsHere
 from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
@@ -25,7 +25,7 @@ def paths(*pieces):
 
 def test_a_pipeline_goes_on_with_other_cores(broker, tmp_path, monkeypatch):
     """Each start divides what the tables have; what is published is that of one core."""
-    monkeypatch.setattr(PartsBackend, "large", 1)
+    monkeypatch.setattr(PartsHere, "large", 1)
     case = new_case(broker, tmp_path, RULES, pipeline={"cores": 3})
     with pipeline(case.config):
         await_published(case, produce(case, [fact("edge", *nodes(n, n + 1)) for n in range(12)]))

@@ -17,12 +17,11 @@ from oracle import evaluate, total
 from strategies import scenarios
 from thorough import THOROUGH
 
-from streamreasoner.backends.parts.backend import PartsBackend
-from streamreasoner.backends.store import divided
+from streamreasoner.backends.parts.here import PartsHere
+from streamreasoner.backends.store import divided, parts_backend
 from streamreasoner.engine.session import Store
 from streamreasoner.plan.division import divide, may_own
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.values.value_columns import Values
 
 EXAMPLES = settings(
     max_examples=200 if THOROUGH else 12,
@@ -45,7 +44,7 @@ def empty_store(parts):
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_holds(law, parts, large, monkeypatch):
     """A law of the reasoner holds with its state in parts."""
-    monkeypatch.setattr(PartsBackend, "large", large)
+    monkeypatch.setattr(PartsHere, "large", large)
     run(law, partial(empty_store, parts), EXAMPLES, monkeypatch)
 
 
@@ -59,7 +58,7 @@ def test_who_owns_a_fact_is_irrelevant(scenario, parts, random):
         return divide(plan, owners)
 
     def backend(plan):
-        return PartsBackend(plan, dictionary, Values(dictionary), parts, division=by_chance)
+        return parts_backend(plan, dictionary, parts, division=by_chance)
 
     gc.collect()
     dictionary = Dictionary()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from streamreasoner.api.durable import journal
 from streamreasoner.api.durable.session import DurableSession
-from streamreasoner.backends.store import restored
+from streamreasoner.backends.store import in_memory, restored
 from streamreasoner.engine.epoch import DEFAULT_MAX_NEW_TERMS, DEFAULT_RECURSION_LIMIT
 from streamreasoner.errors import StateError
 from streamreasoner.program.checked import check_text
@@ -78,7 +79,7 @@ def open_session(
                 tables,
                 before,
                 None if interrupted is None else interrupted.terms_from,
-                cores=cores,
+                empty=partial(in_memory, cores),
             ),
             recursion_limit=recursion_limit,
             max_new_terms=max_new_terms,

@@ -348,7 +348,7 @@ class ColumnarBackend:
         self._reader = Reader(self._numbering)
         self._walked = walked_arguments(plan)
         self._barriers = [p.predicate for stratum in plan.strata for p in stratum.barriers]
-        self._needs_values = _needs_values(plan)
+        self._needs_values = needs_values(plan)
 
     def restore(self, rows: Iterable[TraceRows]) -> None:
         """Load the trace of an earlier run into an empty state."""
@@ -439,7 +439,7 @@ LOGGED = 1 << 12
 _ROOM = 4  # a state that is evaluated anew may have at most this part of the memory
 
 
-def _needs_values(plan: ProgramPlan) -> bool:
+def needs_values(plan: ProgramPlan) -> bool:
     """Whether the program needs values of terms, and not only their identity."""
     return bool(plan.lattices or plan.reductions) or any(
         isinstance(step, Select | Extend)

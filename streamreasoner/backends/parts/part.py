@@ -21,7 +21,7 @@ from streamreasoner.backends.columnar.kernels.settling import exchange
 from streamreasoner.native.reserved import ReservedColumn, reservable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,6 +54,25 @@ def parts_of(ids: NDArray[np.int32], parts: int) -> NDArray[np.int64]:
     return (hashed * parts) >> np.int64(32)
 
 
+def owned_rows(
+    position: int | None, args: NDArray[np.int32], parts: int
+) -> Iterator[NDArray[np.intp] | None]:
+    """The numbers of the facts that each part owns; None if it owns none of them.
+
+    Args:
+        position: Their owning argument; None if one part owns all of them.
+        args: Term ids, int32 of shape (n, arity).
+        parts: The number of parts.
+    """
+    if position is None or parts == 1:
+        owners = np.zeros(len(args), np.int64)
+    else:
+        owners = parts_of(args[:, position], parts)
+    for number in range(parts):
+        rows = np.flatnonzero(owners == number)
+        yield rows if len(rows) else None
+
+
 class Part(ColumnarBackend):
     """The facts that one part owns, and its copies of others.
 
@@ -65,6 +84,7 @@ class Part(ColumnarBackend):
         number: The number of this part.
         parts: How many there are.
         compiled: The program that another part has compiled; None: it is compiled here.
+        share: How many parts the memory of this process is for.
     """
 
     large = 1 << 62  # parts share the processors among themselves
@@ -79,8 +99,9 @@ class Part(ColumnarBackend):
         number: int,
         parts: int,
         compiled: tuple[Numbering, ProgramTables] | None,
+        share: int,
     ) -> None:
-        super().__init__(plan, dictionary, values, compiled=compiled, share=parts)
+        super().__init__(plan, dictionary, values, compiled=compiled, share=share)
         # A load logs the heads of a lattice only where all of them are derived.
         self._state.tables = replace(self._state.tables, logged={}, targeted={})
         rows = reservable(parts * layout.OUTBOX_WIDTH * 8, at_most=_ID_LIMIT)
@@ -165,6 +186,11 @@ class Part(ColumnarBackend):
     def check(self, status: int) -> None:
         """Raise the error that a kernel has met, if any."""
         self._check(status)
+
+    @property
+    def deltas(self) -> int:
+        """How many deltas wait to be joined, with those of copies."""
+        return int(self._state.scalars[layout.DELTA_COUNT])
 
     @property
     def has_changes(self) -> bool:

@@ -74,7 +74,7 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     # Executors elsewhere need not have this package when they start their first worker.
-    "spark.python.daemon.module": "streamreasoner.io.spark.worker_daemon",
+    "spark.python.daemon.module": "streamreasoner.io.spark.tasks.worker_daemon",
     # Larger results pass through the block manager and a socket of the same process.
     "spark.task.maxDirectResultSize": "100m",
 }
@@ -308,7 +308,7 @@ def _launch(
 
 def _local(master: str) -> bool:
     """Whether executors are threads of the driver's JVM."""
-    return master.startswith("local")
+    return master.startswith("local") and not master.startswith("local-cluster")
 
 
 def _with_delta(options: Mapping[str, str]) -> bool:

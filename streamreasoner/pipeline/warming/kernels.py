@@ -27,7 +27,7 @@ from streamreasoner.backends.columnar.kernels.records import (
     slots,
 )
 from streamreasoner.backends.columnar.kernels.records.parts import outbox
-from streamreasoner.backends.columnar.kernels.settling import exchange, reduce, settle
+from streamreasoner.backends.columnar.kernels.settling import exchange, parcels, reduce, settle
 from streamreasoner.io.formats.reading.json.kernels import messages
 from streamreasoner.rdf.kernels import distinct_rows, hash_table, line_scanner, term_columns
 from streamreasoner.values.kernels import comparing, integers, interning
@@ -99,6 +99,12 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (turns.fetch_all_changes, (_TABLE, _NUMBER, _NUMBER)),
     (turns.fetch_all_heads, (_TABLE, _NUMBER)),
     (exchange.fetch_facts, (_TABLE, _TABLE, _INTS)),
+    (exchange.fetch_changes, (_TABLE, _TABLE, _NUMBER)),
+    (parcels.pack_heads, (_TABLE, _NUMBER, _INTS)),
+    (parcels.take_heads, (_TABLE, _INTS)),
+    (parcels.pack_changes, (_TABLE, _NUMBER, _NUMBER, _INTS)),
+    (parcels.pack_facts, (_TABLE, _NUMBER, _INTS, _INTS)),
+    (parcels.take_changes, (_TABLE, _INTS, _NUMBER)),
     (outbox.clear_outbox, (_TABLE,)),
     (changes.count_changes, (_TABLE, _LONG_ROWS, _LONG_ROWS)),
     (

@@ -11,11 +11,12 @@ Only epochs that Spark has committed are taken: a start replays what comes after
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.store import restored
+from streamreasoner.backends.store import in_memory, restored
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import StateError
 from streamreasoner.history.epochs import Past
@@ -137,7 +138,7 @@ class Follower:
         self._session, self.epoch = None, -1
         width = past.tables[TRACE].max_arity - bool(sources(config).keyed)
         in_effect = ProgramInEffect.restored(past.programs_until(last), width)
-        store = restored(past, last + 1, cores=config.pipeline.cores)
+        store = restored(past, last + 1, empty=partial(in_memory, config.pipeline.cores))
         self._terms, self._program = len(store.dictionary), in_effect.text.hash
         self._session = session_of(config, in_effect, store)
         self._session.resume_before(last + 1, None)

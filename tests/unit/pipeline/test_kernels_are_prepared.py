@@ -9,7 +9,6 @@ import ast
 import itertools
 import sys
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +21,7 @@ from streamreasoner.backends.columnar import backend, parallel
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.compiler import intersections
 from streamreasoner.backends.columnar.kernels.joining import derive
-from streamreasoner.backends.parts.backend import PartsBackend
-from streamreasoner.backends.store import columnar
+from streamreasoner.backends.store import columnar, parts_backend
 from streamreasoner.engine import cost_model, recomputation
 from streamreasoner.engine.ports import Effort
 from streamreasoner.engine.session import Session
@@ -138,6 +136,11 @@ class Shared(ColumnarBackend):
     large = 1
 
 
+def on_parts(plan, dictionary, _):
+    """A state in two parts."""
+    return parts_backend(plan, dictionary, 2)
+
+
 def run_epochs(kind):
     """Loads, changes of facts and rules, failures, growth, questions and a restart."""
     program = check_text(PROGRAM)
@@ -218,7 +221,7 @@ def run_messages():
 def test_epochs_of_all_kinds_call_what_is_prepared(seen, monkeypatch, tmp_path):
     """One thread and two, evaluated anew, logged, cyclic, of many sources: no type is new."""
     monkeypatch.setattr(parallel.Threads, "allowed", lambda: True)
-    for kind in (ColumnarBackend, Shared, partial(PartsBackend, parts=2)):
+    for kind in (ColumnarBackend, Shared, on_parts):
         run_epochs(kind)
     monkeypatch.setattr(backend, "LOGGED", 1)
     monkeypatch.setattr(intersections, "SHARE", 0)

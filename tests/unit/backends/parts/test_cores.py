@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from streamreasoner import Reasoner, Update
-from streamreasoner.backends.parts.backend import PartsBackend
 from streamreasoner.backends.parts.crew import Crew
+from streamreasoner.backends.parts.here import PartsHere
 from streamreasoner.cli import app
 from streamreasoner.config import parse
 from streamreasoner.errors import ConfigError, DataError
@@ -22,7 +22,7 @@ EDGES = [Update("edge", (n, (7 * n + 3) % 90)) for n in range(90)]
 def test_large_epochs_are_taken_in_threads(cores, monkeypatch):
     """Whatever the threads do, the facts are those of one core; and several threads take part."""
     seen = set()
-    add = PartsBackend.large
+    add = PartsHere.large
 
     class Watched(Crew):
         """Notes the threads that take steps."""
@@ -37,8 +37,8 @@ def test_large_epochs_are_taken_in_threads(cores, monkeypatch):
             super().take(watched, parts)
 
     assert add > 1
-    monkeypatch.setattr(PartsBackend, "large", 1)
-    monkeypatch.setattr("streamreasoner.backends.parts.backend.Crew", lambda _: Watched(cores))
+    monkeypatch.setattr(PartsHere, "large", 1)
+    monkeypatch.setattr("streamreasoner.backends.parts.here.Crew", lambda _: Watched(cores))
     one, many = Reasoner.from_rules(RULES), Reasoner.from_rules(RULES, cores=cores)
     for updates in (EDGES, [Update("edge", each.args, -1) for each in EDGES[::4]]):
         one.apply(updates)
@@ -61,8 +61,8 @@ most(?x, count(?y)) :- edge(?x, ?y) .
 
 def test_parts_add_terms_at_the_same_time(monkeypatch):
     """Each term has one id and its value, whichever parts make it, and the dictionary grows."""
-    monkeypatch.setattr(PartsBackend, "large", 1)
-    monkeypatch.setattr("streamreasoner.backends.parts.backend.Crew", lambda _: Crew(4))
+    monkeypatch.setattr(PartsHere, "large", 1)
+    monkeypatch.setattr("streamreasoner.backends.parts.here.Crew", lambda _: Crew(4))
     updates = [Update("edge", (n % 3000, 31 * n % 9973)) for n in range(40_000)]
     one, many = Reasoner.from_rules(MAKING), Reasoner.from_rules(MAKING, cores=4)
     for reasoner in (one, many):

@@ -12,12 +12,11 @@ from thorough import THOROUGH
 
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.parts import outbox
-from streamreasoner.backends.parts.backend import PartsBackend
 from streamreasoner.backends.parts.part import parts_of
+from streamreasoner.backends.store import parts_backend
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.values.value_columns import Values
 
 PARTS = 3
 PROGRAM = "e(?x, ?y) :- f(?x), g(?x, ?y, ?y) ."
@@ -36,8 +35,8 @@ def test_owners_fetch_the_sums(sender, sizes, random):
     gc.collect()  # earlier states hold address space, in circles
     dictionary = Dictionary()
     plan = lower(check_text(PROGRAM))
-    backend = PartsBackend(plan, dictionary, Values(dictionary), PARTS)
-    part = backend.parts[sender]
+    backend = parts_backend(plan, dictionary, PARTS)
+    part = backend.parts.parts[sender]
     relations = part.compiled[0].relations
     expected = Counter()
     for size in sizes:
@@ -53,8 +52,8 @@ def test_owners_fetch_the_sums(sender, sizes, random):
             assert status == layout.OK
 
             expected[name, tuple(cells.tolist()), iteration] += count
-        for each in backend.parts:
-            each.fetch_heads(backend.addresses)
+        for each in backend.parts.parts:
+            each.fetch_heads(backend.parts.addresses)
         part.empty_outbox()
 
     assert found(backend) == {row: count for row, count in expected.items() if count}
@@ -63,7 +62,7 @@ def test_owners_fetch_the_sums(sender, sizes, random):
 def found(backend):
     """The multiplicities that owners have, by fact and iteration."""
     rows = {}
-    for number, part in enumerate(backend.parts):
+    for number, part in enumerate(backend.parts.parts):
         for name in ARITIES:
             trace = part.trace(name)
             assert (parts_of(trace.args[:, 0], PARTS) == number).all()

@@ -26,7 +26,7 @@ def on_parts(text, parts=PARTS):
 
 def parts_of(driver):
     """Its parts."""
-    return driver.session.engine._backend.parts  # noqa: SLF001 - nothing else shows them
+    return driver.session.engine._backend.parts.parts  # noqa: SLF001 - nothing else shows them
 
 
 def edges(pairs, multiplicity=1):

@@ -460,6 +460,8 @@ WORK_WIDTH = 2
 OUTBOX_RELATION, OUTBOX_TAG, OUTBOX_ITERATION, OUTBOX_MULTIPLICITY = range(4)
 OUTBOX_CELL, OUTBOX_NEXT = 4, 5
 OUTBOX_WIDTH = 6
+HEAD_RELATION, HEAD_ITERATION, HEAD_UPPER, HEAD_LOWER, HEAD_ARGUMENTS = range(5)  # in a parcel
+CHANGE_CLASS, CHANGE_ITERATION, CHANGE_TRANSITION, CHANGE_ARGUMENTS = range(4)  # in a parcel
 OUTBOX_FIRST_MASK = 255  # of the slots of an empty outbox
 
 # Status of a kernel ------------------------------------------------------------------------------

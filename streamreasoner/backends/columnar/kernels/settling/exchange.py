@@ -68,21 +68,15 @@ def fetch_changes(table: layout.Int64s, source: layout.Int64s, iteration: int) -
         iteration: The iteration that was settled.
     """
     words = views.words(source)
-    scalars = views.scalars(table)
     settled = views.scalars(source)
-    others = scalars[layout.PART] != settled[layout.PART]
+    fetched = views.scalars(table)[layout.PART] != settled[layout.PART]
     for i in range(settled[layout.SETTLED_FROM], settled[layout.SETTLED_TO]):
         kind = lists.delta_class(source, i)
-        row = facts.class_field(table, kind, layout.CLASS_COPIES)
-        change = (lists.delta_bits(source, i) >> layout.DELTA_SHIFT) - layout.DELTA_ZERO
         at = facts.arguments_at(lists.delta_fact(source, i))
-        for j in range(row, row + facts.class_field(table, kind, layout.CLASS_COPY_COUNT)):
-            if _is_wanted(table, j, words, at):
-                copy = _change(table, j, words, at, iteration, change)
-                if copy == 0:
-                    return layout.FULL
-                add_delta(table, copy, change)
-                scalars[layout.FETCHED_CHANGES] += others
+        change = settled_change(source, i)
+        status = change_copies(table, kind, words, at, iteration, change, True, fetched)  # noqa: FBT003
+        if status != layout.OK:
+            return status
     return layout.OK
 
 
@@ -98,27 +92,65 @@ def fetch_facts(table: layout.Int64s, source: layout.Int64s, records: layout.Int
     words = views.words(source)
     for i in range(len(records)):
         kind = facts.class_of(source, records[i])
-        row = facts.class_field(table, kind, layout.CLASS_COPIES)
         at = facts.arguments_at(records[i])
-        for j in range(row, row + facts.class_field(table, kind, layout.CLASS_COPY_COUNT)):
-            if not _is_wanted(table, j, words, at):
-                continue
-            entry = facts.first_entry(records[i])
-            while entry != 0:
-                when, change = facts.iteration(source, entry), facts.transition(source, entry)
-                if change != 0 and _change(table, j, words, at, when, change) == 0:
-                    return layout.FULL
-                entry = facts.next_entry(source, entry)
+        entry = facts.first_entry(records[i])
+        while entry != 0:
+            when, change = facts.iteration(source, entry), facts.transition(source, entry)
+            if change != 0:
+                status = change_copies(table, kind, words, at, when, change, False, False)  # noqa: FBT003
+                if status != layout.OK:
+                    return status
+            entry = facts.next_entry(source, entry)
     return layout.OK
 
 
 @inlined
-def _is_wanted(table: layout.Int64s, copy: int, words: layout.Int32s, at: int) -> bool:
-    """Whether this part has a copy of a fact with these arguments, by a row of COPIES."""
+def settled_change(table: layout.Int64s, i: int) -> int:
+    """The change of a transition that is a delta."""
+    return (lists.delta_bits(table, i) >> layout.DELTA_SHIFT) - layout.DELTA_ZERO
+
+
+@inlined
+def change_copies(
+    table: layout.Int64s,
+    kind: int,
+    words: layout.Int32s,
+    at: int,
+    iteration: int,
+    change: int,
+    settled: bool,  # noqa: FBT001 - numba has no keyword-only arguments
+    fetched: bool,  # noqa: FBT001
+) -> int:
+    """Change a transition of all copies of a fact that this part has; returns a status.
+
+    Args:
+        table: The addresses.
+        kind: The class of the fact.
+        words: Holds its arguments.
+        at: Offset of the arguments.
+        iteration: Iteration of the transition.
+        change: What is added to it.
+        settled: Whether it is a delta of this iteration.
+        fetched: Whether it counts as sent by another part.
+    """
+    row = facts.class_field(table, kind, layout.CLASS_COPIES)
+    part = views.scalars(table)[layout.PART]
+    for j in range(row, row + facts.class_field(table, kind, layout.CLASS_COPY_COUNT)):
+        if is_wanted(table, part, j, words, at):
+            copy = _change(table, j, words, at, iteration, change)
+            if copy == 0:
+                return layout.FULL
+            if settled:
+                add_delta(table, copy, change)
+            views.scalars(table)[layout.FETCHED_CHANGES] += fetched
+    return layout.OK
+
+
+@inlined
+def is_wanted(table: layout.Int64s, part: int, copy: int, words: layout.Int32s, at: int) -> bool:
+    """Whether a part has a copy of a fact with these arguments, by a row of COPIES."""
     position = views.copies(table)[layout.COPY_WIDTH * copy + layout.COPY_POSITION]
-    if position < 0:
-        return True
-    return bool(part_of(table, words[at + position]) == views.scalars(table)[layout.PART])
+    return bool(position < 0 or part_of(table, words[at + position]) == part)
 
 
 @kernel

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.backends.choice import BackendKind
 from streamreasoner.io.spark import session
+from streamreasoner.io.spark.tasks.held import HELD
 from streamreasoner.service.options import max_batch_bytes
 from streamreasoner.state.lock import StateLock
 from streamreasoner.system import jvm
@@ -73,10 +74,11 @@ def _directory_of_standby(config: Config, stack: ExitStack) -> Path:
 
 def _settings(config: Config, place: BackendKind) -> dict[str, str]:
     """Spark settings for the location of the state."""
-    if place is BackendKind.COLUMNAR:
+    if place is not BackendKind.SPARK:
         # Only batches are collected here: a batch that is far too large fails before it fills the
         # JVM's memory.
-        return {session.MOST_COLLECTED: str(_TOLERANCE * max_batch_bytes(config))}
+        settings = {session.MOST_COLLECTED: str(_TOLERANCE * max_batch_bytes(config))}
+        return settings | HELD if place is BackendKind.EXECUTORS else settings
     remote = not config.spark_state.startswith("file:")
     return {**session.WITH_DELTA, **(session.WITH_REMOTE_FILES if remote else {})}
 

@@ -1,0 +1,1 @@
+"""Python in tasks of Spark. Invariant: nothing here runs unless a task does."""

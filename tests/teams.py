@@ -1,0 +1,82 @@
+"""Teams of processes that hold parts: real ones, each of which serves one state after the other."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import secrets
+import subprocess
+import sys
+import weakref
+
+from streamreasoner.backends.parts import wire
+from streamreasoner.backends.parts.backend import PartsBackend
+from streamreasoner.backends.parts.elsewhere import PartsElsewhere, Team
+from streamreasoner.engine.session import Store
+from streamreasoner.plan.division import divide
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.values.value_columns import Values
+
+HOST = "127.0.0.1"
+_SERVE = """
+import sys
+from streamreasoner.backends.parts.worker import serve
+for line in sys.stdin:
+    port, key = line.split()
+    try:
+        serve((sys.argv[2], int(port)), bytes.fromhex(key), int(sys.argv[1]), sys.argv[2])
+    except OSError:
+        pass  # another part is lost
+"""
+_free = {}
+"""Processes without a state, by the number of parts."""
+
+
+class Processes:
+    """Processes for a number of parts."""
+
+    def __init__(self, count):
+        self.processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", _SERVE, str(number), HOST], stdin=subprocess.PIPE, text=True
+            )
+            for number in range(count)
+        ]
+        atexit.register(self.end)
+
+    def team(self, dictionary):
+        """A team of them; they are free again when it is closed."""
+        key, count = secrets.token_bytes(16), len(self.processes)
+        with wire.listen(HOST, key, count) as listener:
+            for process in self.processes:
+                process.stdin.write(f"{wire.port(listener)} {key.hex()}\n")
+                process.stdin.flush()
+            return Team.gathered(listener, count, dictionary)
+
+    def end(self):
+        """Stop them."""
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+def store_elsewhere(count, division=divide):
+    """A store whose state is in other processes."""
+    gc.collect()  # earlier states are in circles, and hold processes
+    dictionary = Dictionary()
+
+    def backend(plan):
+        free = _free.setdefault(count, [])
+        processes = free.pop() if free else Processes(count)
+        team = processes.team(dictionary)
+        place = lambda *begun: PartsElsewhere(team, *begun)  # noqa: E731 - a place is a function
+        made = PartsBackend(plan, dictionary, Values(dictionary), place, division=division)
+        weakref.finalize(made, _release, team, processes)
+        return made
+
+    return Store(dictionary, backend)
+
+
+def _release(team, processes):
+    team.close()
+    _free[len(team)].append(processes)
