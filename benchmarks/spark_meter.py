@@ -9,6 +9,7 @@ the driver itself are not included.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -129,9 +130,12 @@ class Meter:
 
 def processor_time() -> float:
     """Seconds of processor time of this process and of those that it started and that run."""
-    this = psutil.Process()
-    times = [process.cpu_times() for process in (this, *this.children(recursive=True))]
-    return float(sum(part.user + part.system for part in times))
+    this, total = psutil.Process(), 0.0
+    for process in (this, *this.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            total += times.user + times.system
+    return total
 
 
 def _items(sequence: Any) -> list[Any]:

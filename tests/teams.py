@@ -71,6 +71,7 @@ def store_elsewhere(count, division=divide):
         team = processes.team(dictionary)
         place = lambda *begun: PartsElsewhere(team, *begun)  # noqa: E731 - a place is a function
         made = PartsBackend(plan, dictionary, Values(dictionary), place, division=division)
+        made.processes = processes.processes
         weakref.finalize(made, _release, team, processes)
         return made
 
@@ -79,4 +80,7 @@ def store_elsewhere(count, division=divide):
 
 def _release(team, processes):
     team.close()
-    _free[len(team)].append(processes)
+    if all(process.poll() is None for process in processes.processes):
+        _free[len(team)].append(processes)
+    else:
+        processes.end()

@@ -221,7 +221,7 @@ class PartsElsewhere:
 
     def next_touched(self, after: int) -> int:
         """The first iteration after *after* that some part has to settle, or -1."""
-        found = self._team.call("next_touched", after)
+        found = self._team.call("next_touched", after, self._team.news())
         return min((each for each in found if each >= 0), default=-1)
 
     def settle(self, iteration: int) -> int:

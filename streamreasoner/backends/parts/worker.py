@@ -62,6 +62,7 @@ class Worker:
         self._values = Values(self._dictionary)
         self._changes = NO_CHANGES
         self._second: Arena | None = None
+        self._heads: list[NDArray[np.int32]] = []
         self._part: Part
 
     def run(self) -> None:
@@ -124,8 +125,16 @@ class Worker:
         """Add asserted multiplicities of facts that this part owns."""
         self._part.add(updates)
 
-    def next_touched(self, after: int) -> int:
-        """The first iteration after *after* that this part has to settle, or -1."""
+    def next_touched(self, after: int, terms: Terms | None) -> int:
+        """The first iteration after *after* that this part has to settle, or -1.
+
+        The heads that others have sent are added before: they may have terms that another part has
+        made, which this process knows only now.
+        """
+        self._learn(terms)
+        heads, self._heads = self._heads, []
+        for parcel in heads:
+            self._part.check(parcels.take_heads(self._part.table, parcel))
         return self._part.next_touched(after)
 
     def second_state(self) -> bool:
@@ -138,13 +147,13 @@ class Worker:
 
     def begin_anew(self) -> None:
         """Begin the epoch anew in the second state."""
-        state, self._second = self._second, None
+        state, self._second, self._heads = self._second, None, []
         assert state is not None  # noqa: S101 - it was made in the step before
         self._part.begin_anew(state)
 
     def begin_again(self) -> None:
         """Undo what the rules of the epoch have done, without a second state."""
-        self._second = None
+        self._second, self._heads = None, []
         self._part.begin_again()
 
     def enter(self, stratum: int, terms: Terms | None) -> None:
@@ -192,6 +201,7 @@ class Worker:
 
     def rollback(self) -> None:
         """Undo the epoch completely."""
+        self._heads = []
         self._part.rollback()
 
     def load(self, rows: TraceRows) -> None:
@@ -216,12 +226,10 @@ class Worker:
 
     def _exchange_heads(self, work: Callable[[], object]) -> None:
         part, table = self._part, self._part.table
-        received = self._exchange(
+        self._heads += self._exchange(
             work, lambda receiver, room: parcels.pack_heads(table, receiver, room)
         )
         part.empty_outbox()
-        for parcel in received:
-            part.check(parcels.take_heads(table, parcel))
 
     def _exchange(self, work: Callable[[], object], pack: Pack) -> list[NDArray[np.int32]]:
         """Do some work, and then give each other part a parcel; returns those of the others."""

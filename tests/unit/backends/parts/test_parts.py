@@ -9,7 +9,7 @@ from driver import Driver
 from oracle.arithmetic import numeral
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.parts.backend import PartsBackend
+from streamreasoner.backends.parts.here import PartsHere
 from streamreasoner.backends.store import divided
 from streamreasoner.engine import cost_model
 from streamreasoner.errors import MultiplicityOverflowError, StateFullError
@@ -198,7 +198,7 @@ def test_atoms_that_are_written_alike_read_all_facts(rule, parts):
 @pytest.mark.parametrize("large", [1 << 62, 0], ids=["turns", "threads"])
 def test_an_epoch_that_loses_most_is_evaluated_anew(large, monkeypatch):
     """Parts know what is asserted, as one store does: copies are not."""
-    monkeypatch.setattr(PartsBackend, "large", large)
+    monkeypatch.setattr(PartsHere, "large", large)
     monkeypatch.setattr(cost_model, "LEAST", 0)
     pairs = graph(40, 100)
     one, other = Driver(check_text(CLOSURE)), on_parts(CLOSURE)
