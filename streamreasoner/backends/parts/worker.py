@@ -266,8 +266,10 @@ class Worker:
             self._others[number].send_bytes(parcel)
 
     def _learn(self, terms: Terms | None) -> None:
+        """Add terms, with their values: heads and copies of facts may have any of them."""
         if terms is not None:
             self._dictionary.learn(terms)
+            self._values.extend()
 
 
 def serve(driver: wire.Address, key: bytes, number: int, host: str, attempt: int = 0) -> None:
