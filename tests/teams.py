@@ -7,13 +7,14 @@ import gc
 import secrets
 import subprocess
 import sys
+import threading
 import weakref
 
 from streamreasoner.backends.parts import wire
 from streamreasoner.backends.parts.backend import PartsBackend
 from streamreasoner.backends.parts.elsewhere import PartsElsewhere, Team
+from streamreasoner.backends.parts.worker import serve
 from streamreasoner.engine.session import Store
-from streamreasoner.plan.division import divide
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
 
@@ -60,7 +61,7 @@ class Processes:
             process.wait()
 
 
-def store_elsewhere(count, division=divide):
+def store_elsewhere(count, kind=PartsBackend, **options):
     """A store whose state is in other processes."""
     gc.collect()  # earlier states are in circles, and hold processes
     dictionary = Dictionary()
@@ -70,12 +71,26 @@ def store_elsewhere(count, division=divide):
         processes = free.pop() if free else Processes(count)
         team = processes.team(dictionary)
         place = lambda *begun: PartsElsewhere(team, *begun)  # noqa: E731 - a place is a function
-        made = PartsBackend(plan, dictionary, Values(dictionary), place, division=division)
+        made = kind(plan, dictionary, Values(dictionary), place, **options)
         made.processes = processes.processes
         weakref.finalize(made, _release, team, processes)
         return made
 
     return Store(dictionary, backend)
+
+
+def backend_in_threads(plan, dictionary, count=2):
+    """A backend whose parts are in threads, over the same connections as in processes."""
+    key = secrets.token_bytes(16)
+    with wire.listen(HOST, key, count) as listener:
+        for number in range(count):
+            driver = HOST, wire.port(listener)
+            threading.Thread(target=serve, args=(driver, key, number, HOST), daemon=True).start()
+        team = Team.gathered(listener, count, dictionary)
+    place = lambda *begun: PartsElsewhere(team, *begun)  # noqa: E731 - a place is a function
+    made = PartsBackend(plan, dictionary, Values(dictionary), place)
+    weakref.finalize(made, team.close)
+    return made
 
 
 def _release(team, processes):

@@ -40,7 +40,7 @@ def test_who_owns_a_fact_is_irrelevant(scenario, parts, random):
         owners = {name: random.choice((*at, None)) for name, at in may_own(plan).items()}
         return divide(plan, owners)
 
-    driver = Driver(scenario.checked, store=store_elsewhere(parts, by_chance))
+    driver = Driver(scenario.checked, store=store_elsewhere(parts, division=by_chance))
     driver.run(scenario.epochs)
 
     assert driver.trace() == evaluate(scenario.checked, total(scenario.epochs))

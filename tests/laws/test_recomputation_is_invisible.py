@@ -16,6 +16,7 @@ from driver import Driver
 from hypothesis import HealthCheck, given, settings
 from model import ModelBackend
 from strategies import scenarios
+from teams import store_elsewhere
 from thorough import THOROUGH
 
 from streamreasoner.backends.columnar import backend, parallel
@@ -23,6 +24,7 @@ from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.kernels.epoch import recompute
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.parts.backend import PartsBackend
+from streamreasoner.backends.parts.here import PartsHere, parts_here
 from streamreasoner.engine import cost_model, recomputation
 from streamreasoner.engine.ports import Effort
 from streamreasoner.engine.session import Store
@@ -79,7 +81,14 @@ def parts_store():
     """A store with three parts that decides at random."""
     gc.collect()  # states of earlier examples are in circles, and hold address space
     dictionary = Dictionary()
-    return Store(dictionary, lambda plan: DecidingParts(plan, dictionary, Values(dictionary), 3))
+    values = Values(dictionary)
+    place = parts_here(dictionary, values, 3)
+    return Store(dictionary, lambda plan: DecidingParts(plan, dictionary, values, place))
+
+
+def store_of_processes():
+    """A store with parts in two processes that decides at random."""
+    return store_elsewhere(2, kind=DecidingParts)
 
 
 def model_store():
@@ -132,8 +141,16 @@ def test_holds_in_parts(law, monkeypatch):
 @pytest.mark.parametrize("law", LAWS[:3], ids=lambda law: law.__name__)
 def test_holds_in_parts_in_threads(law, monkeypatch):
     """Parts begin anew, and compare, at the same time."""
-    monkeypatch.setattr(PartsBackend, "large", 0)
+    monkeypatch.setattr(PartsHere, "large", 0)
     run(law, parts_store, EXAMPLES, monkeypatch)
+
+    assert Deciding.done["recomputed"] > 0
+
+
+@pytest.mark.parametrize("law", LAWS[:8], ids=lambda law: law.__name__)
+def test_holds_in_parts_in_processes(law, monkeypatch):
+    """What parts have sent each other before is forgotten."""
+    run(law, store_of_processes, EXAMPLES, monkeypatch)
 
     assert Deciding.done["recomputed"] > 0
 

@@ -47,6 +47,7 @@ _NUMBER = 0
 KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (term_columns.encode_rows, (_TABLE, _INTS, _NUMBER, _NUMBER, _INTS, False)),
     (term_columns.encode_rows, (_TABLE, _LONGS, _NUMBER, _NUMBER, _INTS, False)),
+    (term_columns.encode_rows, (_TABLE, _READ_ONLY, _NUMBER, _NUMBER, _INTS, False)),
     (term_columns.intern_term, (_TABLE, _NUMBER, _NUMBER, False)),
     (term_columns.find_term, (_TABLE, _NUMBER, _NUMBER)),
     (term_columns.term_offsets, (_TABLE, _LONGS, _LONGS)),

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from teams import backend_in_threads
 
 import streamreasoner
 from streamreasoner import Reasoner, Update
@@ -141,6 +142,11 @@ def on_parts(plan, dictionary, _):
     return parts_backend(plan, dictionary, 2)
 
 
+def in_threads(plan, dictionary, _):
+    """A state in two parts that exchange parcels."""
+    return backend_in_threads(plan, dictionary)
+
+
 def run_epochs(kind):
     """Loads, changes of facts and rules, failures, growth, questions and a restart."""
     program = check_text(PROGRAM)
@@ -221,7 +227,7 @@ def run_messages():
 def test_epochs_of_all_kinds_call_what_is_prepared(seen, monkeypatch, tmp_path):
     """One thread and two, evaluated anew, logged, cyclic, of many sources: no type is new."""
     monkeypatch.setattr(parallel.Threads, "allowed", lambda: True)
-    for kind in (ColumnarBackend, Shared, on_parts):
+    for kind in (ColumnarBackend, Shared, on_parts, in_threads):
         run_epochs(kind)
     monkeypatch.setattr(backend, "LOGGED", 1)
     monkeypatch.setattr(intersections, "SHARE", 0)
