@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from spark_backend import MARKS
 
-from streamreasoner.io.spark import worker_daemon
+from streamreasoner.io.spark.tasks import worker_daemon
 
 pytestmark = MARKS
 
