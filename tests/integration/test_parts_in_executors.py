@@ -48,7 +48,7 @@ KILLS = 100 if THOROUGH else 2
 def new_state(broker, directory, parts, options):
     """A case whose state is in as many parts."""
     executors = {"backend": "executors", "parts": parts}
-    return new_case(broker, directory, RULES, pipeline=executors, spark={"options": options})
+    return new_case(broker, directory, RULES, pipeline=executors, spark={"options": dict(options)})
 
 
 def nodes(*numbers):
