@@ -41,7 +41,7 @@ _REOPEN_SECONDS = 10.0
 # What waits while Kafka takes nothing; the client's default is 1 GiB.
 _QUEUE_KIB = 64 * 1024
 _FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)  # noqa: SLF001
-_FATAL = KafkaError._FATAL  # noqa: SLF001
+_REFUSING = (KafkaError._FATAL, KafkaError._STATE)  # noqa: SLF001
 # Kafka, or a partition, is away: a later attempt may succeed.
 _UNAVAILABLE = (
     KafkaError._TIMED_OUT,  # noqa: SLF001
@@ -250,19 +250,21 @@ class Sink:
     def _not_delivered(self, error: KafkaError, _: object) -> None:
         self._failures.append(error)
 
-    def _fatal_error(self) -> KafkaError:
+    def _behind(self, error: KafkaError) -> KafkaError:
         """The error after which the client takes no message; only transactions tell it."""
         try:
             self._producer.abort_transaction(ANSWER_SECONDS)
-        except KafkaException as error:
-            fatal: KafkaError = error.args[0]
+        except KafkaException as refused:
+            fatal: KafkaError = refused.args[0]
             return fatal
-        return KafkaError(_FATAL)
+        return error
 
     def _error(self, what: str, error: KafkaException) -> BrokerError:
         with suppress(KafkaException):  # a fatal error is raised once more
             self._producer.poll(0)
-        raised = self._fatal_error() if error.args[0].code() == _FATAL else error.args[0]
+        raised: KafkaError = error.args[0]
+        if raised.code() in _REFUSING:
+            raised = self._behind(raised)
         # The first failure is the cause; what follows says that the transaction has failed.
         cause = self._failures[0] if self._failures else raised
         # A fenced client drops what it has not sent, and reports that first.
