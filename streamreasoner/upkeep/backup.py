@@ -168,6 +168,9 @@ def _held(state: StateConfig) -> tuple[Past, dict[str, ReadableBuffer]]:
     """One version of all tables, and the files of a backup of it."""
     for _ in range(_TRIES):
         past = Past(state.tables)
+        if any((table.epoch or -1) > past.last + 1 for table in past.tables.values()):
+            # More than one epoch has ended while they were opened, which no crash would leave.
+            continue
         try:
             files: dict[str, ReadableBuffer] = {}
             for name, table in past.tables.items():
