@@ -9,11 +9,13 @@ import subprocess
 import sys
 import threading
 import weakref
+from functools import partial
 
 from streamreasoner.backends.parts import wire
 from streamreasoner.backends.parts.backend import PartsBackend
 from streamreasoner.backends.parts.elsewhere import PartsElsewhere, Team
 from streamreasoner.backends.parts.worker import serve
+from streamreasoner.backends.store import divided_elsewhere
 from streamreasoner.engine.session import Store
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
@@ -70,7 +72,7 @@ def store_elsewhere(count, kind=PartsBackend, **options):
         free = _free.setdefault(count, [])
         processes = free.pop() if free else Processes(count)
         team = processes.team(dictionary)
-        place = lambda *begun: PartsElsewhere(team, *begun)  # noqa: E731 - a place is a function
+        place = partial(PartsElsewhere, team)
         made = kind(plan, dictionary, Values(dictionary), place, **options)
         made.processes = processes.processes
         weakref.finalize(made, _release, team, processes)
@@ -87,8 +89,7 @@ def backend_in_threads(plan, dictionary, count=2):
             driver = HOST, wire.port(listener)
             threading.Thread(target=serve, args=(driver, key, number, HOST), daemon=True).start()
         team = Team.gathered(listener, count, dictionary)
-    place = lambda *begun: PartsElsewhere(team, *begun)  # noqa: E731 - a place is a function
-    made = PartsBackend(plan, dictionary, Values(dictionary), place)
+    made = divided_elsewhere(team, dictionary).backend(plan)
     weakref.finalize(made, team.close)
     return made
 

@@ -168,7 +168,7 @@ def _held(state: StateConfig) -> tuple[Past, dict[str, ReadableBuffer]]:
     """One version of all tables, and the files of a backup of it."""
     for _ in range(_TRIES):
         past = Past(state.tables)
-        if any((table.epoch or -1) > past.last + 1 for table in past.tables.values()):
+        if _newest(past) > past.last + 1:
             # More than one epoch has ended while they were opened, which no crash would leave.
             continue
         try:
@@ -201,6 +201,12 @@ def _of_table(table: HeldTable) -> Iterator[tuple[str, ReadableBuffer]]:
         yield str(file.path_in(directory).relative_to(directory)), table.mapped[file.path]
 
 
+def _newest(past: Past) -> int:
+    """The newest epoch that any table has rows of, -1 if none has."""
+    epochs = (table.epoch for table in past.tables.values())
+    return max((epoch for epoch in epochs if epoch is not None), default=-1)
+
+
 def _of_checkpoint(state: StateConfig, past: Past) -> Iterator[tuple[str, bytes]]:
     """Spark's checkpoint with the last epoch of the tables, and one that has begun in some."""
     directory, last = state.checkpoint_directory, past.last
@@ -210,7 +216,7 @@ def _of_checkpoint(state: StateConfig, past: Past) -> Iterator[tuple[str, bytes]
             break
         time.sleep(_POLL_SECONDS)
     committed = min(committed, last)
-    has_begun = any((table.epoch or -1) > last for table in past.tables.values())
+    has_begun = _newest(past) > last
     names = ["metadata", "sources/0/0"]
     # The range of a batch begins where the one before ends.
     names += [f"offsets/{batch}" for batch in range(max(0, committed - 1), last + 1 + has_begun)]

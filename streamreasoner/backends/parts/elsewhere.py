@@ -57,9 +57,12 @@ class Team:
             self._known = 0
 
     def news(self) -> Terms | None:
-        """The terms that the parts lack, if they need any."""
-        known, self._known = self._known, None if self._known is None else len(self._dictionary)
-        return None if known is None else self._dictionary.terms(known, len(self._dictionary))
+        """The terms that the parts lack; None if there are none, or if they need none."""
+        known, count = self._known, len(self._dictionary)
+        if known is None or known == count:
+            return None
+        self._known = count
+        return self._dictionary.terms(known, count)
 
     def call(self, step: str, *arguments: object) -> list[Any]:
         """Let all parts take a step; returns their answers.

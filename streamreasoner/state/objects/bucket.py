@@ -106,7 +106,7 @@ class Bucket:
 
         Raises:
             EnvironmentSetupError: The store does not answer, or refuses.
-            FileNotFoundError: There is no file.
+            FileNotFoundError: The file does not exist.
         """
         import obstore  # noqa: PLC0415
 

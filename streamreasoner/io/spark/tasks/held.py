@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
     from pyspark import SparkContext
 
+_GROUP = "streamreasoner-parts"
+_END_SECONDS = 10.0
+
 HELD = {
-    # Spark asks so many times whether there are enough slots before it gives up.
+    # How often Spark looks for enough free slots, and how many times before it gives up.
     "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "2s",
     "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "60",
 }
@@ -86,7 +89,3 @@ def _without_frames(message: str) -> str:
     lines = [line.strip() for line in message.splitlines()]
     first, *others = [line for line in lines if line and not line.startswith(("at ", "File "))]
     return " ".join([first, *others[-1:]])
-
-
-_GROUP = "streamreasoner-parts"
-_END_SECONDS = 10.0
