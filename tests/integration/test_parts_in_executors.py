@@ -80,11 +80,16 @@ def derived(present):
 
 def part_processes():
     """The Python processes of tasks below this one."""
-    return [
-        child
-        for child in psutil.Process().children(recursive=True)
-        if "streamreasoner.io.spark.tasks.worker_daemon" in child.cmdline() and not child.children()
-    ]
+    return [*filter(holds_a_part, psutil.Process().children(recursive=True))]
+
+
+def holds_a_part(process):
+    """Whether it is one that Spark's daemon has forked; one that has just ended is not."""
+    try:
+        module = "streamreasoner.io.spark.tasks.worker_daemon"
+        return module in process.cmdline() and not process.children()
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_a_pipeline_goes_on_with_other_parts(broker, tmp_path):
