@@ -23,6 +23,21 @@ settings.register_profile("thorough", max_examples=2_000, **_COMMON)
 settings.load_profile(PROFILE)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def loaded_objects_are_kept():
+    """Exempt what a worker holds from collections: 700,000 objects that stay, most of them tests.
+
+    Tests that collect the states of earlier examples otherwise traverse them hundreds of times.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish():
+    """Collect everything at exit, or nanobind complains about what is left."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def broker():
     """An embedded Kafka broker, started once."""
