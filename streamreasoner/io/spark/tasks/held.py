@@ -6,8 +6,9 @@ are executors with free slots, and ends all of them when one ends badly.
 
 from __future__ import annotations
 
+import sys
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -15,7 +16,7 @@ from pyspark import BarrierTaskContext
 from pyspark.errors import PySparkException
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from pyspark import SparkContext
 
@@ -69,7 +70,8 @@ class HeldTasks:
             context = BarrierTaskContext.get()
             number = context.partitionId()
             host = context.getTaskInfos()[number].address.rpartition(":")[0]
-            task(number, host, context.attemptNumber())
+            with without_jars():
+                task(number, host, context.attemptNumber())
             return numbers
 
         try:
@@ -82,6 +84,21 @@ class HeldTasks:
             said = str(error)
         if not self._is_closed:
             self._ended(said)
+
+
+@contextmanager
+def without_jars() -> Iterator[None]:
+    """Leave Spark's jars out of the path of imports.
+
+    Numba looks for entry points in all of it, and a list of what is in the jars takes longer than
+    all else that a task does before its first step.
+    """
+    whole = sys.path
+    sys.path = [place for place in whole if not place.endswith(".jar")]
+    try:
+        yield
+    finally:
+        sys.path = whole
 
 
 def _without_frames(message: str) -> str:
