@@ -43,14 +43,6 @@ def test_a_killed_broker_comes_back_with_its_data(tmp_path):
     assert (tmp_path / "data" / "meta.properties").exists()
 
 
-def test_a_temporary_directory_is_removed():
-    """A broker without a directory leaves none behind."""
-    with Broker() as broker:
-        directory = broker.directory
-        assert broker.log_file.exists()
-    assert not directory.exists()
-
-
 def test_a_broker_that_cannot_start_reports_why(tmp_path):
     """The message ends with Kafka's own error."""
     (tmp_path / "data").mkdir()
@@ -140,23 +132,23 @@ def test_a_port_that_is_taken_is_named(tmp_path):
 
 
 def test_the_ports_are_free_and_differ(tmp_path, monkeypatch):
-    """No port of another process is chosen, nor the same one twice."""
+    """No port of another process is chosen, nor the same one twice; no directory is left behind."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         ports = taken.getsockname()[1], *free_ports(2)
         monkeypatch.setattr(kafka_broker, "_PORTS", ports)
-        for given in (None, ports[1]):
-            broker = Broker(tmp_path / str(given), port=given)
-            broker.start()
-            broker.stop()
-            assert int(broker.bootstrap_servers.split(":")[1]) in ports[1:]
+        for directory, given in ((None, None), (tmp_path, ports[1])):
+            with Broker(directory, port=given) as broker:
+                assert int(broker.bootstrap_servers.split(":")[1]) in ports[1:]
+                assert broker.log_file.exists()
+                place = broker.directory
+            assert place.exists() == (directory is not None)
 
 
 @pytest.mark.skipif(not RANGE.exists(), reason=f"{RANGE} is only on Linux")
-def test_no_outgoing_connection_takes_the_port_of_a_killed_broker(tmp_path):
+def test_no_outgoing_connection_takes_the_port_of_a_killed_broker(broker):
     """The system does not give it to one, so that the broker can start there again."""
-    with Broker(tmp_path) as broker:
-        assert int(broker.bootstrap_servers.split(":")[1]) < int(RANGE.read_text().split()[0])
+    assert int(broker.bootstrap_servers.split(":")[1]) < int(RANGE.read_text().split()[0])
 
 
 def free_ports(count):
