@@ -21,6 +21,7 @@ from pipelines import (
     terminate,
 )
 from spark_backend import MARKS_OF_AN_OWN_JVM
+from spark_jvm import joined, spark_jvm
 from thorough import THOROUGH
 
 from streamreasoner.errors import EnvironmentSetupError
@@ -43,6 +44,20 @@ ENCRYPTED = {
 }
 WORKERS = 3
 KILLS = 100 if THOROUGH else 2
+
+
+@pytest.fixture(scope="module")
+def jvm_with_cores(tmp_path_factory):
+    """A JVM with cores for three parts, in which one pipeline after the other runs."""
+    with spark_jvm(tmp_path_factory.mktemp("jvm"), LOCAL) as environment:
+        yield environment
+
+
+@pytest.fixture
+def cores(jvm_with_cores):
+    """Run the pipelines of a test in that JVM."""
+    with joined(jvm_with_cores):
+        yield
 
 
 def new_state(broker, directory, parts, options):
@@ -78,9 +93,9 @@ def derived(present):
     return facts
 
 
-def part_processes():
-    """The Python processes of tasks below this one."""
-    return [*filter(holds_a_part, psutil.Process().children(recursive=True))]
+def part_processes(pipeline):
+    """The Python processes of tasks below that of a pipeline, which has a JVM of its own."""
+    return [*filter(holds_a_part, psutil.Process(pipeline.pid).children(recursive=True))]
 
 
 def holds_a_part(process):
@@ -92,6 +107,7 @@ def holds_a_part(process):
         return False
 
 
+@pytest.mark.usefixtures("cores")
 def test_a_pipeline_goes_on_with_other_parts(broker, tmp_path):
     """Each start divides what the tables have; what is published is that of one store."""
     case = new_state(broker, tmp_path, 3, LOCAL)
@@ -108,6 +124,7 @@ def test_a_pipeline_goes_on_with_other_parts(broker, tmp_path):
     assert no_change_twice(changes(case))
 
 
+@pytest.mark.usefixtures("cores")
 def test_a_state_without_a_core_to_read_with_is_refused(broker, tmp_path):
     """Each part takes a core for good, and one more is needed; both limits are named."""
     case = new_state(broker, tmp_path, 4, LOCAL)
@@ -131,11 +148,11 @@ def test_executors_that_die_lose_nothing(broker, tmp_path):
     """On a cluster of three workers, with executors killed at any time, the same."""
     with cluster(tmp_path, WORKERS + 1) as machines:
         case = new_state(broker, tmp_path, WORKERS, machines.options)
-        survive(case, machines.executors)
+        survive(case, lambda _: machines.executors())
 
 
 def survive(case, processes):
-    """Kill one of some processes between updates; in the end the closure is published."""
+    """Kill one of a pipeline's processes between updates; in the end the closure is published."""
     present = set()
     chances = random.Random(1)
     with running([*RUN, case.file], case) as process:
@@ -145,7 +162,7 @@ def survive(case, processes):
             present ^= chosen
             if round_:
                 time.sleep(chances.choice((0, 0.05, 0.2)))
-                kill(chances.choice(processes()))
+                kill(chances.choice(processes(process)))
             await_published(case, sent, process)
         assert terminate(process) == 0
     eventually(lambda: net(changes(case)), derived(present))
