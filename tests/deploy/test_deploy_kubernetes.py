@@ -26,14 +26,14 @@ from streamreasoner.program.load import load_program
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
 NAME = "reasoner-streamreasoner"
-SPARK = ("--values", CHART / "values-spark.yaml", "--namespace", "facts")
+EXECUTORS = ("--values", CHART / "values-executors.yaml", "--namespace", "facts")
 OTHERS = (
     *("--set", "config.kafka.security.protocol=SSL"),
     *("--set", "secrets[0].name=kafka-login,secrets[0].path=/etc/kafka-login"),
     *("--set", "env[0].name=STREAMREASONER_LOG__LEVEL,env[0].value=debug"),
     *("--set", "nodeSelector.disk=fast,storage.className=fast,topics.create=false"),
 )
-VARIANTS = {"plain": (), "spark": SPARK, "others": OTHERS}
+VARIANTS = {"plain": (), "executors": EXECUTORS, "others": OTHERS}
 each_variant = pytest.mark.parametrize("variant", VARIANTS)
 
 
@@ -66,7 +66,7 @@ def configured(variant, folder, environment=None):
     return load(folder / "streamreasoner.toml", environment or {})
 
 
-@pytest.mark.parametrize("values", [(), SPARK[:2]])
+@pytest.mark.parametrize("values", [(), EXECUTORS[:2]])
 def test_helm_finds_no_mistake(values):
     """`helm lint --strict` accepts the chart with the values of each variant."""
     assert "0 chart(s) failed" in helm(
@@ -173,15 +173,14 @@ def test_secrets_and_variables_are_there_for_all_containers():
     assert "initContainers" not in pod_of("others")
 
 
-def test_spark_asks_for_executors_as_the_pod_may(tmp_path):
+def test_the_driver_asks_for_executors_as_the_pod_may(tmp_path):
     """Master, image, names and template of executors are those of the release."""
-    config = configured("spark", tmp_path)
-    options, container = config.spark.options, container_of("spark")
-    assert config.pipeline.backend == "spark"
+    config = configured("executors", tmp_path)
+    options, container = config.spark.options, container_of("executors")
     assert options["spark.master"].startswith("k8s://")
     assert options["spark.kubernetes.namespace"] == "facts"
     assert options["spark.kubernetes.container.image"] == container["image"]
-    assert ("Service", options["spark.driver.host"]) in objects("spark")
+    assert ("Service", options["spark.driver.host"]) in objects("executors")
     assert options["spark.kubernetes.driver.pod.name"] == f"{NAME}-0"
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     assert ports["driver"] == int(options["spark.driver.port"])
@@ -189,47 +188,38 @@ def test_spark_asks_for_executors_as_the_pod_may(tmp_path):
     template = Path(options["spark.kubernetes.executor.podTemplateFile"])
     assert mounts(container)[str(template.parent)] == "configuration"
     executor = yaml.safe_load((tmp_path / template.name).read_text())
-    [subject] = objects("spark")["RoleBinding", NAME]["subjects"]
+    [subject] = objects("executors")["RoleBinding", NAME]["subjects"]
     assert subject == {
         "kind": "ServiceAccount",
-        "name": pod_of("spark")["serviceAccountName"],
+        "name": pod_of("executors")["serviceAccountName"],
         "namespace": "facts",
     }
-    [rule] = objects("spark")["Role", NAME]["rules"]
+    [rule] = objects("executors")["Role", NAME]["rules"]
     assert {"pods", "configmaps"} <= set(rule["resources"])
     # No service finds an executor in place of the driver.
-    selector = objects("spark")["Service", NAME]["spec"]["selector"]
+    selector = objects("executors")["Service", NAME]["spec"]["selector"]
     assert not selector.items() <= executor["metadata"]["labels"].items()
     folder = options["spark.jars"].removesuffix("/*")
     assert f"prepare.py jars {folder}" in DOCKERFILE
     assert options["spark.jars.packages"] == ""
 
 
-def test_driver_and_executors_share_the_state(tmp_path):
-    """Both mount one claim where the state is, which several nodes may mount."""
-    config = configured("spark", tmp_path)
+def test_executors_have_room_for_the_parts(tmp_path):
+    """A core for each part and one to read with; memory outside of Java; and they prove a secret.
+
+    No volume is shared, as parts are restored through the driver.
+    """
+    config = configured("executors", tmp_path)
+    options, pipeline = config.spark.options, config.pipeline
+    assert pipeline.backend == "executors"
+    cores = int(options["spark.executor.instances"]) * int(options["spark.executor.cores"])
+    assert cores == pipeline.parts + 1
+    assert options["spark.executor.memoryOverhead"] == "8g"
+    assert options["spark.authenticate"] == "true"
+    assert "spark.network.crypto.enabled" not in options
     executor = yaml.safe_load((tmp_path / "executor.yml").read_text())["spec"]
-    place = config.spark_state.removeprefix("file:")
-    for container, spec in (
-        (container_of("spark"), pod_of("spark")),
-        (executor["containers"][0], executor),
-    ):
-        name = mounts(container)[place]
-        [volume] = [volume for volume in spec["volumes"] if volume["name"] == name]
-        claim = volume["persistentVolumeClaim"]["claimName"]
-        access = objects("spark")["PersistentVolumeClaim", claim]["spec"]["accessModes"]
-        assert access == ["ReadWriteMany"]
-
-
-def test_an_object_store_needs_no_shared_volume(tmp_path):
-    """Neither claim nor mounts are there."""
-    address = ("--set", "spark.shared.enabled=false,config.spark.state_directory=s3a://b/state")
-    found = rendered(*SPARK, *address)
-    assert "PersistentVolumeClaim" not in {kind for kind, _ in found}
-    data = found["ConfigMap", NAME]["data"]
-    (tmp_path / "executor.yml").write_text(data["executor.yml"])
-    assert "volumes" not in yaml.safe_load(data["executor.yml"])["spec"]
-    assert "s3a://b/state" in data["streamreasoner.toml"]
+    assert "volumes" not in executor
+    assert "PersistentVolumeClaim" not in {kind for kind, _ in objects("executors")}
 
 
 def test_a_state_in_an_object_store_needs_no_volume():
