@@ -10,7 +10,8 @@ planned but not stored:
 | second  | records that, evaluates the epoch again and dies  | one attempt                |
 | third   | records and evaluates parts of the batch          | the trials, then a verdict |
 
-An exception starts the trials at once. Every trial is rolled back. The first trial is the epoch
+Processes that hold parts of the state count like this one: they may have died of the epoch. An
+exception starts the trials at once. Every trial is rolled back. The first trial is the epoch
 without input: if that fails, no message is to blame. Nor is any for failures of the environment.
 """
 
@@ -117,6 +118,8 @@ class LastResort:
                 self._file.write(Attempts(epoch, offsets, begun=1))
             try:
                 evaluated = self._evaluator.evaluate(batch, epoch)
+            except PartsLostError:
+                raise
             except Exception as error:
                 self._file.forget()
                 if is_environmental(error):
@@ -224,6 +227,8 @@ class _Trials:
         self._file.write(Attempts(self._epoch, self._offsets, results, before + 1))
         try:
             rehearse()
+        except PartsLostError:
+            raise
         except Exception as error:
             if is_environmental(error):
                 self._file.write(Attempts(self._epoch, self._offsets, results, before))

@@ -13,6 +13,7 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import (
     BrokerError,
     OutOfIdsError,
+    PartsLostError,
     RecursionLimitError,
     StateError,
     StateFullError,
@@ -49,6 +50,7 @@ class Mortal(Evaluator):
     """An evaluator whose process dies on some messages, or in any evaluation."""
 
     deadly: tuple[int, ...] = ()
+    death: type[BaseException] = DiedError
     always = False
     rehearsals = 0
 
@@ -65,7 +67,7 @@ class Mortal(Evaluator):
     def die_of(self, updates):
         """Die if these include a deadly message."""
         if self.always or {*updates.column("value").to_pylist()} & {*map(ask, self.deadly)}:
-            raise DiedError
+            raise self.death
 
 
 class Process:
@@ -77,7 +79,7 @@ class Process:
         stored: Whether the tables have it.
     """
 
-    def __init__(self, directory, *, replayed=False, stored=False, deadly=()):
+    def __init__(self, directory, *, replayed=False, stored=False, deadly=(), death=DiedError):
         program = check_text(RULES)
         text = stored_text(program)
         self.reasoner = Reasoner(program, recursion_limit=LIMIT)
@@ -89,7 +91,7 @@ class Process:
             published=Published(),
             observer=Observers(),
         )
-        self.evaluator.deadly = deadly
+        self.evaluator.deadly, self.evaluator.death = deadly, death
         self.path = directory / "attempts.json"
         self.resort = LastResort(
             self.evaluator,
@@ -130,7 +132,7 @@ def run_to_the_end(directory, limits, **options):
         process = Process(directory, replayed=deaths > 0, **options)
         try:
             return process, process.run(limits), deaths
-        except DiedError:
+        except (DiedError, PartsLostError):
             deaths += 1
             assert deaths < 20
 
@@ -174,9 +176,14 @@ def test_the_verdict_holds_for_a_replay(tmp_path):
     assert not again.path.exists()
 
 
-def test_a_message_that_kills_the_process_is_left_out(tmp_path):
-    """It kills four: in the batch, in the replay, and twice alone. The others are applied."""
-    process, evaluated, deaths = run_to_the_end(tmp_path, [1, 2, DEADLY, 4], deadly=[DEADLY])
+@pytest.mark.parametrize("death", [DiedError, PartsLostError])
+def test_a_message_that_kills_the_process_is_left_out(tmp_path, death):
+    """It kills four: in the batch, in the replay, and twice alone. The others are applied.
+
+    So it is if it kills processes that hold parts of the state.
+    """
+    limits = [1, 2, DEADLY, 4]
+    process, evaluated, deaths = run_to_the_end(tmp_path, limits, deadly=[DEADLY], death=death)
     assert deaths == 4
     [(topic, offset, kind, reason)] = letters(evaluated)
     assert (topic, offset, kind) == ("updates", 2, "epoch-failed")
