@@ -26,7 +26,7 @@ _DEPLOY = "org.apache.spark.deploy"
 
 @dataclass(frozen=True)
 class Cluster:
-    """A running cluster of workers with one core each.
+    """A running cluster.
 
     Attributes:
         url: Its address, for `spark.master`.
@@ -72,8 +72,8 @@ def executor_id(process):
 
 
 @contextmanager
-def cluster(directory, workers=WORKERS):
-    """A cluster whose files are in a directory."""
+def cluster(directory, workers=WORKERS, cores=1):
+    """A cluster whose files are in a directory, of workers with some cores each."""
     process_group = jvm.ProcessGroup()
     started = []
     try:
@@ -84,7 +84,7 @@ def cluster(directory, workers=WORKERS):
         url = _await_line(directory / "master.log", r"Starting Spark master at (spark://\S+)")
         for number in range(workers):
             work = directory / f"worker-{number}"
-            options = ("--cores", "1", "--memory", "1g", "--work-dir", str(work))
+            options = ("--cores", str(cores), "--memory", "1g", "--work-dir", str(work))
             log = directory / f"worker-{number}.log"
             ports = ("--webui-port", "0")
             started.append(_spawn(process_group, log, "worker.Worker", *ports, *options, url))

@@ -20,6 +20,8 @@ from streamreasoner.system import class_data, jvm
 
 # Settings that must be given when the JVM starts; sessions choose the rest.
 _OPTIONS = {
+    # Room for a state in parts.
+    "spark.master": "local[4]",
     "spark.jars.packages": session.WITH_DELTA["spark.jars.packages"],
     "spark.driver.memory": "2g",
     # The code of many sessions exceeds the default code cache of the C1 compiler.
@@ -37,19 +39,15 @@ def start_session(directory, options, lock_descriptor, process_group):
 
 
 @contextmanager
-def spark_jvm(directory, options=()):
-    """A JVM with the jars of pipelines: the environment variables of processes that join it.
-
-    Sessions cannot choose some options, like the number of cores: these are given here.
-    """
+def spark_jvm(directory):
+    """A JVM with the jars of pipelines: the environment variables of processes that join it."""
     lock, process_group = StateLock(directory), jvm.ProcessGroup()
     try:
         with pytest.MonkeyPatch.context() as patch:
             # An archive of its classes would be written when the last test has ended. A process
             # that a test starts records one for the other tests.
             patch.setattr(class_data, "_claim", lambda path: None)  # noqa: ARG005 - its parameter
-            given = _OPTIONS | dict(options)
-            started = start_session(directory, given, lock.descriptor, process_group)
+            started = start_session(directory, _OPTIONS, lock.descriptor, process_group)
         started.spark.stop()
         parameters = SparkContext._gateway.gateway_parameters  # noqa: SLF001 - not available elsewhere
         yield {

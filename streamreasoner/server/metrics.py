@@ -200,8 +200,8 @@ class PrometheusObserver(PipelineObserver):
         self._build.labels(_version(), platform.python_version(), name).set(1)
 
     def watch(self, sources: Sources) -> None:
-        """Export sizes from now on, starting before the first batch."""
-        self._sources = sources
+        """Export sizes from now on, starting before the first batch; they count from 0."""
+        self._sources, self._overflowed, self._merged = sources, 0, (0, 0)
         self._sample()
 
     def server_restarted(self) -> None:

@@ -6,7 +6,6 @@ Invariant: whatever a start opened is closed in reverse order, whichever step fa
 from __future__ import annotations
 
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,10 +19,9 @@ from streamreasoner.io.spark.query import Query
 from streamreasoner.io.spark.source import read_stream
 from streamreasoner.pipeline.batch import EpochRunner
 from streamreasoner.pipeline.pressure.outage import KafkaWatch
-from streamreasoner.pipeline.warming import warmup
-from streamreasoner.service.checks import check_start
 from streamreasoner.service.options import reread_group
 from streamreasoner.service.parts import Restored
+from streamreasoner.service.prepared import prepare
 from streamreasoner.service.recover import (
     open_output,
     progress_before,
@@ -32,37 +30,24 @@ from streamreasoner.service.recover import (
     resume,
     store_at,
 )
-from streamreasoner.service.size import (
-    first_batch,
-    may_move,
-    place_of_state,
-    place_to_stand_by,
-    size_monitor,
-)
-from streamreasoner.service.spark.start import start_spark
-from streamreasoner.service.standby.standby import Standby
-from streamreasoner.service.watch import start_watch, ticker
+from streamreasoner.service.size import first_batch, may_move, size_monitor
+from streamreasoner.service.watch import ticker
 from streamreasoner.system.stopping import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from concurrent.futures import Future
     from pathlib import Path
 
-    from streamreasoner.backends.choice import BackendKind
     from streamreasoner.config import Config
     from streamreasoner.engine.session import Session
     from streamreasoner.io.observer import PipelineObserver
     from streamreasoner.io.spark.existing import Guest
-    from streamreasoner.io.spark.session import RunningSession
     from streamreasoner.pipeline.observers import SizeMonitor
     from streamreasoner.pipeline.pressure.limit import BatchLimit
     from streamreasoner.pipeline.pressure.outage import Outage
     from streamreasoner.pipeline.ticker import Ticker
-    from streamreasoner.service.checks import Checked
+    from streamreasoner.service.prepared import Prepared
     from streamreasoner.service.recover import Progress
-    from streamreasoner.service.standby.follower import Follower
-    from streamreasoner.service.watch import Watch
     from streamreasoner.state.record import Offsets
 
 _log = logging.getLogger(__name__)
@@ -120,28 +105,33 @@ def pipeline(
     """
     stop = Stop() if stop is None else stop
     stop.starting()
-    existing = None if guest is None else guest.session
     with ExitStack() as stack:
-        checked = check_start(config, stack, standby=standby, existing=existing)
-        stop.check()
-        watch = start_watch(config, stack, observer)
-        # Starting Spark, restoring the state and compiling kernels each take seconds: run them
-        # in parallel.
-        leads = checked.lock.held
-        place = place_of_state(config) if leads else place_to_stand_by(config)
-        if watch.metrics is not None:
-            watch.metrics.backend(place.value)
-        starting = start_spark(config, place, checked.lock, stack, existing)
-        warming = stack.enter_context(ThreadPoolExecutor(1)).submit(warmup.prepare, checked.program)
-        follower = None
-        if not leads:
-            follower = Standby(config, place, checked, watch, starting, warming).wait(stop, stack)
-        restored, limit = _restored(config, place, checked, watch, starting, follower, stop, stack)
+        prepared = prepare(config, observer, stop, stack, standby=standby, guest=guest)
+        with started(prepared, stop) as assembled:
+            yield assembled
+
+
+@contextmanager
+def started(prepared: Prepared, stop: Stop) -> Iterator[Pipeline]:
+    """Restore the state and start the query; on exit, finish the current batch and close.
+
+    Args:
+        prepared: What the pipeline has before.
+        stop: Ends the start, or the query once it runs.
+
+    Raises:
+        StopRequestedError: The start was ended.
+        StreamReasonerError: A step of the start failed, or a batch did.
+    """
+    stop.starting()
+    config, watch, guest = prepared.config, prepared.watch, prepared.guest
+    with ExitStack() as stack:
+        restored, limit = _restored(prepared, stop, stack)
         watch.observers.program(restored.recovered.in_effect.text.hash)
         parts = restored.parts()
         runner = EpochRunner(parts, restored.recovered.point)
         lag = watch.state(restored, runner, stack)
-        spark = stop.result(starting)
+        spark = stop.result(prepared.starting)
         stream = read_stream(
             spark.spark,
             config.kafka,
@@ -149,9 +139,9 @@ def pipeline(
             config.rules.control_topic,
             limit.messages,
         )
-        stop.result(warming)
+        stop.result(prepared.warming)
         monitor = None
-        if may_move(config, place):
+        if may_move(config, prepared.place):
             monitor = size_monitor(config, restored.session, lambda: query.stop())  # noqa: PLW0108 - assigned below
         ticking = ticker(restored, runner, lag)
         query = Query(
@@ -177,31 +167,25 @@ def pipeline(
         yield Pipeline(restored.session, query, runner, monitor)
 
 
-def _restored(  # noqa: PLR0917 - in the order of use
-    config: Config,
-    place: BackendKind,
-    checked: Checked,
-    watch: Watch,
-    starting: Future[RunningSession],
-    follower: Follower | None,
-    stop: Stop,
-    stack: ExitStack,
-) -> tuple[Restored, BatchLimit]:
+def _restored(prepared: Prepared, stop: Stop, stack: ExitStack) -> tuple[Restored, BatchLimit]:
     """The pipeline with its state, and the limit of the first batch."""
+    config, place, checked = prepared.config, prepared.place, prepared.checked
     output = open_output(config, stack, stop.check)
     stop.check()
     recovered = recover(config, checked, output, stack)
     progress = progress_before(config, recovered)
     stop.check()
+    follower = prepared.follower
     session = None if follower is None else follower.session_before(recovered)
     if session is None:
-        store = store_at(place, config, recovered, partial(stop.result, starting), stack)
+        store = store_at(place, config, recovered, partial(stop.result, prepared.starting), stack)
         session = restore(config, recovered, store, progress)
     else:
         resume(recovered, session, progress)
     checkpoint, limit = first_batch(config, recovered, session)
+    observers = prepared.watch.observers
     return Restored(
-        config, place, checked, output, recovered, checkpoint, session, progress, watch.observers
+        config, place, checked, output, recovered, checkpoint, session, progress, observers
     ), limit
 
 

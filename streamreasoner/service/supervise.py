@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import (
@@ -15,7 +15,8 @@ from streamreasoner.errors import (
 )
 from streamreasoner.io.spark import session as spark_session
 from streamreasoner.io.spark.source import MAX_POLL_RECORDS
-from streamreasoner.service.assemble import pipeline
+from streamreasoner.service.assemble import started
+from streamreasoner.service.prepared import prepare
 from streamreasoner.service.size import careful, moved
 from streamreasoner.service.standby.standby import OtherPlaceError
 from streamreasoner.system.garbage import loaded_objects_are_kept
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from streamreasoner.config import Config
     from streamreasoner.io.observer import PipelineObserver
     from streamreasoner.io.spark.existing import Guest
+    from streamreasoner.service.prepared import Prepared
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +64,7 @@ def run(
             _log.warning("%s", error)
             continue
         except PartsLostError as error:
-            if stop.requested or spark_session.submitted():
+            if stop.requested or guest or spark_session.submitted():
                 raise
             _log.warning("%s", error)
             continue
@@ -92,12 +94,18 @@ def _run_once(
     standby: bool,
 ) -> bool:
     """Run a pipeline until its query ends; returns whether to continue in Spark."""
+    stop.starting()
     try:
-        with (
-            pipeline(config, observer, stop, standby=standby, guest=guest) as started,
-            loaded_objects_are_kept() if guest is None else nullcontext(),
-        ):
-            started.query.wait()
+        with ExitStack() as stack:
+            prepared = prepare(config, observer, stop, stack, standby=standby, guest=guest)
+            while True:
+                try:
+                    return _run_prepared(prepared, stop)
+                except PartsLostError as error:
+                    if stop.requested or not prepared.starting.result().is_running:
+                        raise
+                    _log.warning("%s", error)
+                    prepared.renew()
     except StateFullError as error:
         if config.pipeline.backend != "auto":
             raise
@@ -109,5 +117,13 @@ def _run_once(
             raise
         _log.info("Ended while starting: %s", error)
         raise StopRequestedError from None
-    else:
-        return started.outgrown
+
+
+def _run_prepared(prepared: Prepared, stop: Stop) -> bool:
+    """Run a pipeline from its state on; returns whether to continue in Spark."""
+    with (
+        started(prepared, stop) as running,
+        loaded_objects_are_kept() if prepared.guest is None else nullcontext(),
+    ):
+        running.query.wait()
+    return running.outgrown

@@ -7,7 +7,7 @@ import time
 
 import psutil
 import pytest
-from cluster import cluster, kill
+from cluster import kill
 from pipelines import (
     await_published,
     changes,
@@ -20,14 +20,13 @@ from pipelines import (
     running,
     terminate,
 )
-from spark_backend import MARKS_OF_AN_OWN_JVM
-from spark_jvm import joined, spark_jvm
+from spark_backend import MARKS
 from thorough import THOROUGH
 
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.service.assemble import pipeline
 
-pytestmark = MARKS_OF_AN_OWN_JVM
+pytestmark = MARKS
 
 RULES = """
 path(?x, ?y) :- edge(?x, ?y) .
@@ -36,34 +35,19 @@ reached(?x, count(?y)) :- path(?x, ?y) .
 longer(?x) :- reached(?x, ?n), reached(?y, ?m), edge(?x, ?y), ?n > ?m .
 """
 RUN = ("-m", "streamreasoner", "run", "--config")
-LOCAL = {"spark.master": "local[4]"}
 ENCRYPTED = {
     "spark.authenticate": "true",
     "spark.authenticate.secret": "secret",
     "spark.network.crypto.enabled": "true",
 }
-WORKERS = 3
+VARYING = {"spark.dynamicAllocation.enabled": "true"}
+PARTS = 3
 KILLS = 100 if THOROUGH else 2
 
 
-@pytest.fixture(scope="module")
-def jvm_with_cores(tmp_path_factory):
-    """A JVM with cores for three parts, in which one pipeline after the other runs."""
-    with spark_jvm(tmp_path_factory.mktemp("jvm"), LOCAL) as environment:
-        yield environment
-
-
-@pytest.fixture
-def cores(jvm_with_cores):
-    """Run the pipelines of a test in that JVM."""
-    with joined(jvm_with_cores):
-        yield
-
-
-def new_state(broker, directory, parts, options):
-    """A case whose state is in as many parts."""
-    executors = {"backend": "executors", "parts": parts}
-    return new_case(broker, directory, RULES, pipeline=executors, spark={"options": dict(options)})
+def new_state(broker, directory, parts):
+    """A case whose state is in as many parts; Spark has room for one more."""
+    return new_case(broker, directory, RULES, pipeline={"backend": "executors", "parts": parts})
 
 
 def nodes(*numbers):
@@ -93,24 +77,24 @@ def derived(present):
     return facts
 
 
-def part_processes(pipeline):
-    """The Python processes of tasks below that of a pipeline, which has a JVM of its own."""
-    return [*filter(holds_a_part, psutil.Process(pipeline.pid).children(recursive=True))]
+def part_processes():
+    """The Python processes of tasks below this one."""
+    return [*filter(holds_a_part, psutil.Process().children(recursive=True))]
 
 
 def holds_a_part(process):
-    """Whether it is one that Spark's daemon has forked; one that has just ended is not."""
+    """Whether it is one that Spark's daemon has forked, and that a task uses."""
     try:
         module = "streamreasoner.io.spark.tasks.worker_daemon"
-        return module in process.cmdline() and not process.children()
+        # It has a connection to Spark, and those to the driver and to other parts.
+        return module in process.cmdline() and len(process.net_connections()) > PARTS
     except psutil.NoSuchProcess:
         return False
 
 
-@pytest.mark.usefixtures("cores")
 def test_a_pipeline_goes_on_with_other_parts(broker, tmp_path):
     """Each start divides what the tables have; what is published is that of one store."""
-    case = new_state(broker, tmp_path, 3, LOCAL)
+    case = new_state(broker, tmp_path, PARTS)
     with pipeline(case.config):
         await_published(case, produce(case, [edge(n) for n in range(12)]))
         assert net(changes(case)) == derived(range(12))
@@ -124,35 +108,23 @@ def test_a_pipeline_goes_on_with_other_parts(broker, tmp_path):
     assert no_change_twice(changes(case))
 
 
-@pytest.mark.usefixtures("cores")
 def test_a_state_without_a_core_to_read_with_is_refused(broker, tmp_path):
     """Each part takes a core for good, and one more is needed; both limits are named."""
-    case = new_state(broker, tmp_path, 4, LOCAL)
+    case = new_state(broker, tmp_path, PARTS + 1)
     with (
         pytest.raises(EnvironmentSetupError, match=r"4 cores.*pipeline\.parts"),
         pipeline(case.config),
     ):
         pass
-    case.raw["spark"]["options"] |= ENCRYPTED
-    with pytest.raises(EnvironmentSetupError, match="without encryption"), pipeline(case.config):
-        pass
+    for options, said in ((ENCRYPTED, "without encryption"), (VARYING, "number of executors")):
+        case.raw["spark"] = {"options": options}
+        with pytest.raises(EnvironmentSetupError, match=said), pipeline(case.config):
+            pass
 
 
 def test_parts_that_die_lose_nothing(broker, tmp_path):
-    """With processes of parts killed at any time, each change is published once."""
-    case = new_state(broker, tmp_path, 3, LOCAL)
-    survive(case, part_processes)
-
-
-def test_executors_that_die_lose_nothing(broker, tmp_path):
-    """On a cluster of three workers, with executors killed at any time, the same."""
-    with cluster(tmp_path, WORKERS + 1) as machines:
-        case = new_state(broker, tmp_path, WORKERS, machines.options)
-        survive(case, lambda _: machines.executors())
-
-
-def survive(case, processes):
-    """Kill one of a pipeline's processes between updates; in the end the closure is published."""
+    """With processes of parts killed at any time, each change is published once, by one driver."""
+    case = new_state(broker, tmp_path, PARTS)
     present = set()
     chances = random.Random(1)
     with running([*RUN, case.file], case) as process:
@@ -162,8 +134,10 @@ def survive(case, processes):
             present ^= chosen
             if round_:
                 time.sleep(chances.choice((0, 0.05, 0.2)))
-                kill(chances.choice(processes(process)))
+                kill(chances.choice(part_processes()))
             await_published(case, sent, process)
         assert terminate(process) == 0
     eventually(lambda: net(changes(case)), derived(present))
     assert no_change_twice(changes(case))
+    said = (case.directory / "driver.log").read_text()
+    assert "A process that holds a part of the state has ended" in said

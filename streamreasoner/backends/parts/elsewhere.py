@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import ProgramPlan, Reduction
     from streamreasoner.rdf.dictionary import Dictionary, Terms
 
-_LOST = (
+LOST = (
     "A process that holds a part of the state has ended, or cannot be reached. Nothing is lost: "
     "the state is restored from its tables, and the epoch is repeated."
 )
+"""What a PartsLostError says."""
 
 
 class Team:
@@ -94,7 +95,7 @@ class Team:
                         failure = wire.again(content)
                     answers[number] = content
         except wire.LOST as error:
-            raise PartsLostError(_LOST) from error
+            raise PartsLostError(LOST) from error
         if failure is not None:
             raise failure
         return answers
@@ -118,7 +119,7 @@ class Team:
             dictionary: Gives ids to terms.
 
         Raises:
-            EnvironmentSetupError: Sent in place of what a process sends: it ends the wait.
+            StreamReasonerError: Sent in place of what a process sends: it ends the wait.
         """
         latest = 0
         joined: dict[int, tuple[Connection, wire.Address]] = {}
@@ -141,7 +142,7 @@ class Team:
             for connection, _ in members:
                 connection.send(addresses)
         except wire.LOST as error:
-            raise PartsLostError(_LOST) from error
+            raise PartsLostError(LOST) from error
         return cls([connection for connection, _ in members], dictionary)
 
     def close(self) -> None:

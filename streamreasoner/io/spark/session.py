@@ -152,6 +152,14 @@ class RunningSession:
     temporary: Path | None = None
     _class_data: ClassData | None = None
 
+    @property
+    def is_running(self) -> bool:
+        """Whether its JVM answers, and has not stopped it."""
+        try:
+            return not has_ended(self.spark)
+        except (Py4JError, OSError):
+            return False
+
     def stop(self) -> None:
         """Stop Spark, and its JVM unless spark-submit owns it."""
         with suppress(Py4JError, OSError):
@@ -273,7 +281,7 @@ def _launch(
     master = options.get("spark.master", "local[2]")
     memory = options.get("spark.driver.memory", "1g")
     flags = [*_FLAGS]
-    if _local(master):
+    if is_local(master):
         flags += _LOCAL_FLAGS
         if not _with_delta(options):
             # A heap that grows promotes what dies young, and each promotion touches new pages.
@@ -288,7 +296,7 @@ def _launch(
         **_defaults(master, options),
         **options,
     }
-    how = launch.directly(java, settings, temporary) if _local(master) else None
+    how = launch.directly(java, settings, temporary) if is_local(master) else None
     if how is None:
         how = launch.by_scripts(settings)
     conf = SparkConf(loadDefaults=False).setAll(list(how.settings.items()))
@@ -306,7 +314,7 @@ def _launch(
     return RunningSession(SparkSession(context), gateway, temporary, how.class_data)
 
 
-def _local(master: str) -> bool:
+def is_local(master: str) -> bool:
     """Whether executors are threads of the driver's JVM."""
     return master.startswith("local") and not master.startswith("local-cluster")
 
@@ -318,7 +326,7 @@ def _with_delta(options: Mapping[str, str]) -> bool:
 
 def _defaults(master: str, options: Mapping[str, str]) -> dict[str, str]:
     """The settings chosen here; remote executors must be able to reach the driver."""
-    local = _LOCAL if _local(master) else {}
+    local = _LOCAL if is_local(master) else {}
     return tuning(with_delta=_with_delta(options)) | local
 
 
@@ -354,7 +362,7 @@ def _context(conf: SparkConf, gateway: JavaGateway) -> SparkContext:
     """A context that writes local files without running chmod for each, if the jar is there."""
     if (
         conf.get(_FILE_SYSTEM) == _RAW_LOCAL_FILES
-        and _local(conf.get("spark.master", ""))
+        and is_local(conf.get("spark.master", ""))
         and _has(gateway, LOCAL_FILES)
     ):
         conf.set(_FILE_SYSTEM, _CLASSES[LOCAL_FILES])

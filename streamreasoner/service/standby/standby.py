@@ -2,9 +2,10 @@
 
 Invariant: until it holds the lock it writes nothing that the other process reads, and takes no id.
 
-Spark runs, kernels are compiled, and an engine follows the state. The lock says who leads: a
-process that dies releases it, whatever it died of, and its JVM dies with it. From then on this is a
-start like any other, which finds the state restored.
+Spark runs, kernels are compiled, and an engine follows the state. Of a state in executors, only
+kernels are compiled: Spark would take cores that the other process needs. The lock says who leads:
+a process that dies releases it, whatever it died of, and its JVM dies with it. From then on this is
+a start like any other, which finds the state restored.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Standby:
         place: Where the state is.
         checked: What the checks of its start have opened.
         watch: Shows that it stands by.
-        starting: Spark, which starts.
+        starting: Spark, which starts; None if it is to start when this process leads.
         warming: Kernels, which are compiled.
     """
 
@@ -56,7 +57,7 @@ class Standby:
     place: BackendKind
     checked: Checked
     watch: Watch
-    starting: Future[RunningSession]
+    starting: Future[RunningSession] | None
     warming: Future[None]
 
     def wait(self, stop: Stop, stack: ExitStack) -> Follower | None:
@@ -69,7 +70,7 @@ class Standby:
         """
         config, lock = self.config, self.checked.lock
         threads = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="rehearsal"))
-        rehearsing = threads.submit(self._rehearse)
+        rehearsing = threads.submit(self._rehearse, self.starting)
         follower = None
         if self.place is BackendKind.COLUMNAR:
             follower = Follower(config, self.checked.program)
@@ -97,9 +98,10 @@ class Standby:
             self.watch.metrics.standing_by(None)
         return follower
 
-    def _rehearse(self) -> None:
-        config = self.config
-        rehearse(self.starting.result(), config.kafka, config.rules.control_topic)
+    def _rehearse(self, starting: Future[RunningSession] | None) -> None:
+        if starting is not None:
+            config = self.config
+            rehearse(starting.result(), config.kafka, config.rules.control_topic)
 
 
 def _status(leader: str, follower: Follower | None, *, is_ready: bool) -> str:

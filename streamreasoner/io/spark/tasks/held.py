@@ -15,6 +15,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import BarrierTaskContext
 from pyspark.errors import PySparkException
 
+from streamreasoner.errors import SparkDiedError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -22,13 +24,48 @@ if TYPE_CHECKING:
 
 _GROUP = "streamreasoner-parts"
 _END_SECONDS = 10.0
+# What Spark writes about a task whose executor has died.
+_LOST = "ExecutorLostFailure"
 
 HELD = {
     # How often Spark looks for enough free slots, and how many times before it gives up.
     "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "2s",
     "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "60",
+    # YARN and Kubernetes end an application that has lost too many executors, of all its life.
+    "spark.executor.failuresValidityInterval": "1h",
 }
 """Settings of a session that holds tasks."""
+
+
+def room(context: SparkContext) -> int:
+    """How many tasks the executors that there are can run at a time.
+
+    Raises:
+        SparkDiedError: Spark does not answer.
+    """
+    with _answering():
+        java = context._jsc.sc()  # noqa: SLF001 - PySpark tells only how many there should be
+        return int(
+            java.maxNumConcurrentTasks(java.resourceProfileManager().defaultResourceProfile())
+        )
+
+
+def settings(context: SparkContext) -> dict[str, str]:
+    """The settings of Spark.
+
+    Raises:
+        SparkDiedError: Spark does not answer.
+    """
+    with _answering():
+        return dict(context.getConf().getAll())
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    try:
+        yield
+    except (Py4JError, OSError) as error:
+        raise SparkDiedError("Spark's Java process does not answer.") from error
 
 
 class HeldTasks:
@@ -39,7 +76,11 @@ class HeldTasks:
         count: How many there are.
         task: What each of them runs: called with its number, the host of its executor, and how
             often the stage was started before.
-        ended: Called in another thread when they have ended before `close`, with what Spark says.
+        ended: Called in another thread when they have ended before `close`, with what Spark says;
+            None if they have ended with Spark, or with an executor.
+
+    Raises:
+        SparkDiedError: Spark does not answer.
     """
 
     def __init__(
@@ -47,10 +88,11 @@ class HeldTasks:
         context: SparkContext,
         count: int,
         task: Callable[[int, str, int], None],
-        ended: Callable[[str], None],
+        ended: Callable[[str | None], None],
     ) -> None:
         self._context = context
-        self._rows = context.parallelize(range(count), count)
+        with _answering():
+            self._rows = context.parallelize(range(count), count)
         self._task, self._ended = task, ended
         self._is_closed = False
         self._thread = threading.Thread(target=self._hold, name="held-tasks", daemon=True)
@@ -77,11 +119,14 @@ class HeldTasks:
         try:
             self._context.setJobGroup(_GROUP, "Parts of the state", interruptOnCancel=True)
             self._rows.barrier().mapPartitions(run).collect()
-            said = "The tasks have ended."
+            said: str | None = "The tasks have ended."
         except Py4JJavaError as error:
-            said = _without_frames(error.java_exception.getMessage())
-        except (PySparkException, Py4JError, OSError) as error:
+            message = error.java_exception.getMessage()
+            said = None if _LOST in message else _without_frames(message)
+        except PySparkException as error:
             said = str(error)
+        except (Py4JError, OSError):
+            said = None
         if not self._is_closed:
             self._ended(said)
 
