@@ -18,9 +18,8 @@ export PYTHONDONTWRITEBYTECODE :=
 # so that all workers end at the same time. Two cores have work for a third worker while processes start and time out;
 # a fourth would only warm up one more JVM.
 WORKERS := -n 3 --dist loadscope --no-loadscope-reorder
-THOROUGH_TESTS := tests/examples tests/faults tests/fuzz tests/laws $(wildcard tests/integration/test_*_on_spark.py) \
-	tests/integration/test_spark_backend.py tests/integration/test_spark_cluster.py \
-	tests/integration/test_kafka_errors.py tests/integration/test_spark_rules_change.py tests/programs tests/unit/backends \
+THOROUGH_TESTS := tests/examples tests/faults tests/fuzz tests/laws $(wildcard tests/integration/test_*_on_*.py) \
+	tests/integration/test_kafka_errors.py tests/integration/test_parts_in_executors.py tests/programs tests/unit/backends \
 	tests/integration/test_bootstrap.py tests/integration/test_snapshot.py \
 	tests/integration/test_storage_crash.py tests/unit/history/test_past_damage.py \
 	tests/unit/state/test_storage_damage.py tests/unit/state/test_storage_maintain.py

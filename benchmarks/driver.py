@@ -113,7 +113,7 @@ class Kernel:
 
     def commit(self) -> None:
         """Make the epoch final."""
-        self._backend.commit(0)
+        self._backend.commit()
 
     def rollback(self) -> None:
         """Undo an epoch that failed."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from benchmarks.driver import LIMIT, Kernel, digest
-from benchmarks.spark_meter import SETTINGS, Meter
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
+
+from benchmarks.driver import LIMIT, Kernel, digest
+from benchmarks.spark_meter import SETTINGS, Meter
 from streamreasoner.engine.epoch import Engine
 from streamreasoner.io.spark import session
 from streamreasoner.plan.lower.lowering import lower

@@ -6,8 +6,8 @@ StreamReasonerError
 ├── TermError            text that is not a term in N-Triples syntax
 ├── DataError            a file of facts cannot be read
 ├── EngineError          an epoch failed and was rolled back
-│   ├── StateFullError   memory, or a backend's address space, is exhausted
-│   ├── OutOfIdsError    the dictionary has as many terms as there are ids
+│   ├── StateFullError   memory for facts, or the addresses of their records, are exhausted
+│   ├── DictionaryFullError  memory for terms, or their ids, are exhausted
 │   ├── RecursionLimitError
 │   ├── NewTermsError    rules made more new terms than an epoch may
 │   ├── CircularNegationError  facts of the schema make a negation depend on itself
@@ -65,17 +65,11 @@ class EngineError(StreamReasonerError):
 
 
 class StateFullError(EngineError):
-    """The backend cannot hold what the epoch adds; a backend without its limits can."""
+    """There is no room for the facts of the epoch; with more parts there may be."""
 
 
-class OutOfIdsError(EngineError):
-    """The dictionary has as many terms as there are ids, on any backend."""
-
-    def __init__(self, terms: int) -> None:
-        super().__init__(
-            f"The dictionary is full: no id is left after {terms} terms. Start with a new "
-            "state and an input that has fewer terms."
-        )
+class DictionaryFullError(EngineError):
+    """There is no room for the terms of the epoch, or no id; the number of parts is no help."""
 
 
 class RecursionLimitError(EngineError):

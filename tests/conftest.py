@@ -9,7 +9,7 @@ import gc
 
 import pytest
 from hypothesis import HealthCheck, settings
-from spark_jvm import joined, spark_jvm
+from spark_jvm import joined, spark_jvm, spark_session
 from thorough import PROFILE
 
 from streamreasoner.io.kafka.broker import Broker
@@ -62,20 +62,9 @@ def joined_jvm(spark_environment):
 @pytest.fixture(scope="module")
 def spark(joined_jvm, tmp_path_factory):
     """A session with Delta Lake in the worker's JVM."""
-    # Most workers run no such test, and need not load PySpark.
-    from spark_backend import spark_session  # noqa: PLC0415
-
     del joined_jvm
     with spark_session(tmp_path_factory.mktemp("spark")) as session:
         yield session
-
-
-@pytest.fixture(scope="module")
-def spark_store(spark, tmp_path_factory):
-    """A factory of stores in one session."""
-    from spark_backend import stores  # noqa: PLC0415
-
-    return stores(spark, tmp_path_factory.mktemp("stores"))
 
 
 @pytest.fixture(scope="module")

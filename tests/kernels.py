@@ -18,11 +18,7 @@ import pytest
 
 _ROOT = Path(__file__).parents[1]
 _KEY = "kernels"
-# Their states are in Spark.
-_EARLY = (
-    "tests/integration/test_spark_cluster.py",
-    "tests/integration/test_programs_on_spark.py",
-)
+_EARLY = ("tests/integration/test_image_executor.py",)
 _SHARE = pytest.StashKey[tuple[str, subprocess.Popen]]()
 
 

@@ -13,20 +13,53 @@ from contextlib import contextmanager
 import pytest
 from pyspark import SparkContext
 from pyspark.java_gateway import launch_gateway
+from thorough import THOROUGH
 
 from streamreasoner.io.spark import session
 from streamreasoner.state.lock import StateLock
 from streamreasoner.system import class_data, jvm
 
+MARKS_OF_AN_OWN_JVM = [
+    # PySpark leaves it to the garbage collector to close its sockets and the pipe to its JVM.
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
+"""Marks of a module whose sessions start their own JVMs."""
+MARKS = [*MARKS_OF_AN_OWN_JVM, pytest.mark.usefixtures("joined_jvm")]
+"""Marks of a module whose sessions, one at a time, join the worker's JVM."""
+MARKS_OF_KILLED_PROCESSES = [] if THOROUGH else [pytest.mark.usefixtures("joined_jvm")]
+"""Marks of a module that kills processes: if there is time, each kill ends a JVM of its own."""
+WITH_DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+"""Options of a session that reads the tables of a state with Delta Lake, as users may."""
+_DELTA = "io.delta:delta-spark_2.13:4.0.1"
 # Settings that must be given when the JVM starts; sessions choose the rest.
 _OPTIONS = {
     # Room for a state in parts.
     "spark.master": "local[4]",
-    "spark.jars.packages": session.WITH_DELTA["spark.jars.packages"],
+    "spark.jars.packages": f"{session.PACKAGES},{_DELTA}",
     "spark.driver.memory": "2g",
     # The code of many sessions exceeds the default code cache of the C1 compiler.
     "spark.driver.defaultJavaOptions": "-XX:ReservedCodeCacheSize=240m",
 }
+
+
+@contextmanager
+def spark_session(directory, options=()):
+    """A session with its files in a directory, and with additional options."""
+    lock, process_group = StateLock(directory), jvm.ProcessGroup()
+    started = None
+    try:
+        options = {**WITH_DELTA, **dict(options)}
+        started = start_session(directory, options, lock.descriptor, process_group)
+        yield started.spark
+    finally:
+        if started is not None:
+            started.stop()
+        process_group.close()
+        lock.close()
 
 
 def start_session(directory, options, lock_descriptor, process_group):

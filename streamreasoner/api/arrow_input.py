@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.rdf.dictionary import Dictionary, TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
 
 _TIME = "ts"
 _VALUES = (
@@ -54,7 +54,7 @@ class Fault(NamedTuple):
 
 
 def updates_of(
-    table: object, predicate: str, columns: tuple[str, ...], dictionary: TermDictionary
+    table: object, predicate: str, columns: tuple[str, ...], dictionary: Dictionary
 ) -> Updates:
     """The updates of a table; see `Reasoner.apply_arrow`.
 
@@ -74,7 +74,7 @@ def updates_of(
 
 
 def valid_updates(
-    table: object, predicate: str, columns: tuple[str, ...], dictionary: TermDictionary
+    table: object, predicate: str, columns: tuple[str, ...], dictionary: Dictionary
 ) -> tuple[Updates, list[Fault]]:
     """The updates of the valid rows of a table, and one fault of each other row.
 
@@ -91,17 +91,16 @@ def valid_updates(
     by_position = positional(predicate, len(columns))
     names = by_position if set(by_position) <= set(rows.column_names) else columns
     _check_columns(rows, predicate, names)
-    local = dictionary.local
     args = np.empty((len(rows), len(names)), np.int32)
     faults: list[Fault] = []
     for position, name in enumerate(names):
         texts = _terms(rows.column(name), f"The column {name}")
-        args[:, position] = local.encode_validated(texts)
+        args[:, position] = dictionary.encode_validated(texts)
         for row in np.flatnonzero(args[:, position] < 0).tolist():
             text = texts[row].as_py()
             faults.append(Fault(row, name, "it is null." if text is None else not_a_term(text)))
     if predicate in {TRIPLE, QUAD}:
-        faults += _misplaced(args, local, np.full(len(args), predicate == TRIPLE))
+        faults += _misplaced(args, dictionary, np.full(len(args), predicate == TRIPLE))
     multiplicities, without = _multiplicities(rows)
     times, timeless = _times(rows)
     faults += [*without, *timeless]
@@ -112,7 +111,7 @@ def valid_updates(
         valid[[fault.row for fault in faults]] = False
         args, multiplicities = args[valid], multiplicities[valid]
         times = None if times is None else times[valid]
-    return Updates(predicate, dictionary.resolve(args), multiplicities, times), faults
+    return Updates(predicate, args, multiplicities, times), faults
 
 
 def _misplaced(

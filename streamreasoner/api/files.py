@@ -43,9 +43,8 @@ def _updates(
 ) -> Iterator[Updates]:
     time = None if ts is None else milliseconds(ts)
     program = session.program
-    for facts in load(path, session.dictionary.local, how):
+    for facts in load(path, session.dictionary, how):
         check_predicate(facts.predicate, facts.args.shape[1], program, f"{path}: ")
         check_asserted(facts.predicate, program.constraints, f"{path}: ")
         times = None if time is None else np.full(len(facts.args), time, np.int64)
-        ids = session.dictionary.resolve(facts.args)
-        yield Updates(facts.predicate, ids, facts.diff, times)
+        yield Updates(facts.predicate, facts.args, facts.diff, times)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from streamreasoner.api.nodes import PythonTerm
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.constraints import Constraint
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
 
 Row = TypeVar("Row")
 
@@ -114,7 +114,7 @@ class Facts(Rows["tuple[PythonTerm, ...]"]):
     """
 
     def __init__(
-        self, columns: tuple[str, ...], args: NDArray[np.int32], dictionary: TermDictionary
+        self, columns: tuple[str, ...], args: NDArray[np.int32], dictionary: Dictionary
     ) -> None:
         self._columns = columns
         self._args = args
@@ -156,7 +156,7 @@ class GoalFacts(Facts):
         self,
         columns: tuple[str, ...],
         args: NDArray[np.int32],
-        dictionary: TermDictionary,
+        dictionary: Dictionary,
         how: str,
     ) -> None:
         super().__init__(columns, args, dictionary)
@@ -172,9 +172,7 @@ class Trace(Rows["tuple[tuple[PythonTerm, ...], int, int]"]):
         dictionary: Has the terms.
     """
 
-    def __init__(
-        self, columns: tuple[str, ...], rows: TraceRows, dictionary: TermDictionary
-    ) -> None:
+    def __init__(self, columns: tuple[str, ...], rows: TraceRows, dictionary: Dictionary) -> None:
         self._columns = columns
         self._trace = rows
         self._dictionary = dictionary
@@ -250,7 +248,7 @@ class Diff:
     _closure: tuple[Changes, ...] = field(repr=False)
     _derived: tuple[Changes, ...] = field(repr=False)
     _constraints: Mapping[str, Constraint] = field(repr=False)
-    _dictionary: TermDictionary = field(repr=False)
+    _dictionary: Dictionary = field(repr=False)
 
     def with_hidden(self) -> Diff:
         """The same, with the facts of hidden predicates."""
@@ -365,7 +363,7 @@ class Diff:
 
 
 def violations(
-    constraint: Constraint, changes: Changes, dictionary: TermDictionary
+    constraint: Constraint, changes: Changes, dictionary: Dictionary
 ) -> Iterator[Violation]:
     """The violations among facts of a constraint."""
     rows, signs = decode_rows(changes.args, dictionary, from_ntriples), changes.multiplicity

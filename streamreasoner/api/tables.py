@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.engine.updates import Changes
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
 
 _ROWS = " rows"
 PREDICATE, ARGUMENTS, MULTIPLICITY, ITERATION = "predicate", "args", "multiplicity", "iteration"
@@ -30,7 +30,7 @@ PREDICATE, ARGUMENTS, MULTIPLICITY, ITERATION = "predicate", "args", "multiplici
 
 
 def facts_table(
-    names: Sequence[str], args: NDArray[np.int32], dictionary: TermDictionary, **others: object
+    names: Sequence[str], args: NDArray[np.int32], dictionary: Dictionary, **others: object
 ) -> pa.Table:
     """A row for each fact.
 
@@ -50,7 +50,7 @@ def facts_table(
     return rows.select([*columns, *others])
 
 
-def changes_table(changes: Sequence[Changes], dictionary: TermDictionary) -> pa.Table:
+def changes_table(changes: Sequence[Changes], dictionary: Dictionary) -> pa.Table:
     """A row for each change of any predicate, with its arguments as a list."""
     ids = [each.args.reshape(-1) for each in changes]
     terms, places = _terms(dictionary, np.concatenate([*ids, np.empty(0, np.int32)]))
@@ -79,7 +79,7 @@ def changes_table(changes: Sequence[Changes], dictionary: TermDictionary) -> pa.
 
 
 def _terms(
-    dictionary: TermDictionary, ids: NDArray[np.int32]
+    dictionary: Dictionary, ids: NDArray[np.int32]
 ) -> tuple[pa.LargeStringArray, NDArray[np.int32]]:
     """The distinct terms of ids, and the place of each id among them."""
     if ids.size < len(dictionary):

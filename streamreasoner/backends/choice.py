@@ -1,7 +1,7 @@
 """Choose the backend of a state. Invariant: a decision is logged with the numbers behind it.
 
-A state that outgrows its memory limit, or the address space of its records or of its terms' text,
-is handed over to Spark between two batches, so all limits leave room for what one batch adds.
+A state that outgrows what its process may use moves between two batches, so all limits leave room
+for what one batch adds.
 """
 
 from __future__ import annotations
@@ -10,11 +10,16 @@ import logging
 from dataclasses import dataclass
 from enum import Enum
 
-from streamreasoner.backends.columnar.arena import UNIT_BYTES, arena_units
+from streamreasoner.backends.columnar.arena import (
+    UNIT_BYTES,
+    arena_units,
+    is_limited_by_addresses,
+)
 from streamreasoner.counts import counted
 from streamreasoner.rdf.dictionary import text_bytes
-from streamreasoner.system.capacity import Capacity
+from streamreasoner.system.capacity import FULL, Capacity
 from streamreasoner.system.memory import Fill, physical_memory
+from streamreasoner.system.processors import MOST_CORES
 
 _log = logging.getLogger(__name__)
 _MEBIBYTE = 1 << 20
@@ -24,15 +29,17 @@ _RECORD_BYTES = 60  # the part of these in the arena
 _TERM_BYTES = 120  # text, offset and hash slot
 _TEXT_BYTES = 90  # the part of these that is text
 _RETURN_BELOW = 0.5
-"""A state returns from Spark below this part of the limit: hysteresis, so it does not flap."""
-_RISK = ' If memory runs out, the process is killed: set pipeline.backend = "spark" or "auto".'
+"""A state returns from executors below this part of the limit: hysteresis, so it does not flap."""
+_RISK = (
+    " If memory runs out, the process is killed: use a machine with more memory, or executors on "
+    'several machines (pipeline.backend = "executors").'
+)
 
 
 class BackendKind(Enum):
     """The backend that holds a state."""
 
     COLUMNAR = "columnar"
-    SPARK = "spark"
     EXECUTORS = "executors"
 
 
@@ -52,31 +59,32 @@ class Limit:
         return self.bytes or int(physical_memory() * _SHARE)
 
     def choose(
-        self, facts: int, terms: int, *, in_spark: bool = False, may_move: bool = True
+        self, facts: int, terms: int, parts: int = 1, *, apart: bool = False, may_move: bool = True
     ) -> BackendKind:
         """The backend to start a state on.
 
         Args:
             facts: Upper bound on the number of facts.
             terms: Number of terms.
-            in_spark: Whether Spark held the state last.
-            may_move: Whether it may be in Spark; otherwise a state that does not fit is a warning.
+            parts: Number of parts that this process would divide it among.
+            apart: Whether executors held the state last.
+            may_move: Whether they may; otherwise a state that does not fit is a warning.
         """
         needed = Capacity(
             facts * _FACT_BYTES + terms * _TERM_BYTES,
-            Fill(facts * _RECORD_BYTES, UNIT_BYTES * arena_units()),
+            _records(facts, parts),
             Fill(terms * _TEXT_BYTES, text_bytes()),
         )
-        fits = needed.fits(self.value, _RETURN_BELOW if in_spark and may_move else 1)
+        fits = needed.fits(self.value, _RETURN_BELOW if apart and may_move else 1)
         is_risky = not fits and not may_move
-        kind = BackendKind.COLUMNAR if fits or is_risky else BackendKind.SPARK
+        kind = BackendKind.COLUMNAR if fits or is_risky else BackendKind.EXECUTORS
         if not facts and not terms:
-            _log.info("Using the %s backend, for an empty state.", kind.value)
+            _log.info("Using the backend %s, for an empty state.", kind.value)
             return kind
         _log.log(
             logging.WARNING if is_risky else logging.INFO,
-            "Using the %s backend: in memory the state of %s and %s would take about "
-            "%d of %d MiB; its records would fill %s, the text of its terms %s.%s",
+            "Using the backend %s: in memory of this process the state of %s and %s would take "
+            "about %d of %d MiB; its records would fill %s, the text of its terms %s.%s",
             kind.value,
             counted(facts, "fact"),
             counted(terms, "term"),
@@ -89,15 +97,38 @@ class Limit:
         return kind
 
     def exceeded(self, state: Capacity) -> bool:
-        """Whether a state in memory has become too large."""
+        """Whether a state in memory of this process has become too large."""
         if state.fits(self.value):
             return False
         _log.warning(
             "The state takes %d of %d MiB of memory; its records fill %s, the text of its terms "
-            "%s. Continuing in Spark.",
+            "%s.",
             state.bytes // _MEBIBYTE,
             self.value // _MEBIBYTE,
             state.records,
             state.text,
         )
         return True
+
+
+def parts_for(facts: int, least: int) -> int:
+    """Among how many parts of this process to divide a state, so that its records have addresses.
+
+    Args:
+        facts: Upper bound on the number of facts.
+        least: Their number in any case.
+    """
+    parts = least
+    while _records(facts, parts).ratio > FULL and can_divide(parts):
+        parts *= 2
+    return parts
+
+
+def can_divide(parts: int) -> bool:
+    """Whether twice as many parts of this process have more room."""
+    return 2 * parts <= MOST_CORES and is_limited_by_addresses(_records(0, parts))
+
+
+def _records(facts: int, parts: int) -> Fill:
+    """What the records of facts fill of each of a number of parts."""
+    return Fill(facts * _RECORD_BYTES // parts, UNIT_BYTES * arena_units(parts))

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.plan.division import Division
     from streamreasoner.plan.program_plan import ProgramPlan
-    from streamreasoner.rdf.dictionary import TermDictionary
 
 
 def columnar(
@@ -106,7 +105,7 @@ def divided_elsewhere(team: Team, dictionary: Dictionary) -> Store:
 class Restorable(Protocol):
     """The tables of a state, which may be open for writing or held for reading."""
 
-    def restore_terms(self, dictionary: TermDictionary) -> None:
+    def restore_terms(self, dictionary: Dictionary) -> None:
         """Load all terms into an empty dictionary."""
 
     def restore(self, before: int) -> Iterable[TraceRows]:

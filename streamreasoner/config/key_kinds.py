@@ -155,18 +155,15 @@ def _object_store(value: Any, directory: Path) -> str:
     return str(value).rstrip("/")
 
 
-def _location(value: Any, directory: Path) -> str:
-    text = _text(value, directory)
-    if _SCHEME.match(text) is None:
-        return f"file:{_path(text, directory).absolute()}"
-    url = urlsplit(text)
-    if not text.startswith("/", len(url.scheme) + 1):
-        raise ValueError(f'"{url.scheme}:" must be followed by an absolute path')
-    if not url.path.strip("/"):
-        raise ValueError("it names no folder")
-    if url.scheme == "file" and url.netloc:
-        raise ValueError(f'write "file:{url.path}", a path that all machines share')
-    return text.rstrip("/")
+def _backend(value: Any, _: Path) -> str:
+    if value == "spark":
+        raise ValueError(
+            'the backend "spark" was removed: "executors" keeps the state in the memory of a '
+            "cluster, and opens what it has written"
+        )
+    if value not in _BACKENDS:
+        raise ValueError
+    return str(value)
 
 
 def _program(value: Any, directory: Path) -> str | Path:
@@ -271,6 +268,8 @@ def _bases(value: Any, directory: Path) -> dict[str, str]:
     return bases
 
 
+_BACKENDS = ("auto", "columnar", "executors")
+BACKEND = KeyKind(one_of(*_BACKENDS).allowed, _backend, _BACKENDS)
 TEXT = KeyKind("text", _text)
 IRI = KeyKind('an absolute IRI, such as "urn:example:graph"', _matching(_IRI))
 FORMAT = one_of(*FORMATS)
@@ -298,10 +297,6 @@ OBJECT_STORE = KeyKind(
     'an address of a folder: "s3://bucket/folder", "gs://bucket/folder" or '
     '"abfss://container@account.dfs.core.windows.net/folder"',
     _object_store,
-)
-LOCATION = KeyKind(
-    'a path, or an address of a folder such as "s3a://bucket/folder" or "hdfs://host/folder"',
-    _location,
 )
 NAME = KeyKind('a name of letters, digits, ".", "_" and "-"', _matching(r"[a-zA-Z0-9._-]{1,264}"))
 TOPIC = KeyKind('a topic name of letters, digits, ".", "_" and "-"', _topic)

@@ -83,12 +83,13 @@ class Config:
         """The formats of messages of input topics that do not say theirs."""
         return {self.input.format_of(topic) for topic in self.kafka.input_topics}
 
-    @property
-    def spark_state(self) -> str:
-        """Where the backend `spark` keeps its state, as a Hadoop URI."""
-        return self.spark.state_directory or f"file:{self.state.directory.absolute() / 'spark'}"
 
-
+_REMOVED = {
+    ("spark", "state_directory"): (
+        'removed with the backend "spark", which kept a copy of the state there. Remove the key, '
+        "and delete the folder"
+    ),
+}
 # A section within another one comes before it.
 _SECTIONS: dict[str, type[Any]] = {"kafka.security": SecurityConfig, **get_type_hints(Config)}
 
@@ -237,7 +238,9 @@ def _section(
 ) -> Any:
     fields = _fields(section)
     problems.extend(
-        _unknown(where, key, "key", fields)
+        f"{where}: {_REMOVED[section, key]}"
+        if (section, key) in _REMOVED
+        else _unknown(where, key, "key", fields)
         for key, (where, _) in settings.items()
         if key not in fields
     )
@@ -285,6 +288,7 @@ def _overrides(
         for former, section in _FORMER.items()
         for key in _fields(section)
     }
+    known |= {_variable(*removed): removed for removed in _REMOVED}
     for variable, text in sorted(environment.items()):
         if not variable.startswith(_PREFIX) or variable in _OTHER_VARIABLES:
             continue

@@ -61,15 +61,15 @@ class PipelineConfig:
     Attributes:
         app_id: Names this pipeline in tables, progress topic and transactions; never change it.
             Default: that of the state, else `streamreasoner-<output topic>`.
-        backend: Where the state is kept: `columnar` for the driver's memory, `spark` for Delta
-            tables that Spark joins, `executors` for the memory of Spark's executors, `auto` to
-            choose between the first two by size. May change between starts.
+        backend: Where the state is kept: `columnar` for the driver's memory, `executors` for the
+            memory of Spark's executors, `auto` for the first while it fits, then for the second if
+            Spark's master is that of a cluster. May change between starts.
         cores: How many cores large epochs may use if the state is in the driver's memory, each with
             a part of the facts. May change between starts.
         parts: How many tasks of executors hold a part of the facts each, if the state is in their
             memory; each takes a core for as long as the pipeline runs. May change between starts.
-        max_state_bytes: Memory for the state before `auto` moves it to Spark; 0 for a share of this
-            process's limit.
+        max_state_bytes: Memory for the state before `auto` moves it to executors; 0 for a share of
+            this process's limit.
         max_offsets_per_trigger: Most messages in a batch.
         target_batch_time: Seconds that a batch should take; the number of its messages follows.
         max_batch_bytes: Bytes that a batch should have at most; 0 for a share of this process's
@@ -85,7 +85,7 @@ class PipelineConfig:
     """
 
     app_id: str = _key(kinds.NAME, "")
-    backend: str = _key(kinds.one_of("auto", "columnar", "spark", "executors"), "auto")
+    backend: str = _key(kinds.BACKEND, "auto")
     cores: int = _key(kinds.whole(1, MOST_CORES), 1)
     parts: int = _key(kinds.whole(1, MOST_PARTS), 2)
     max_state_bytes: int = _key(kinds.whole(0, 1 << 50), 0)
@@ -123,9 +123,9 @@ class StateConfig:
         return self.directory / "tables"
 
     @property
-    def spark_void(self) -> Path:
-        """The mark that the Spark backend's state must not be used any more."""
-        return self.directory / "spark-void"
+    def former_copies(self) -> tuple[Path, ...]:
+        """Where earlier releases had a copy of the state, as tables for Spark to join."""
+        return self.directory / "spark", self.directory / "spark-void"
 
     @property
     def standby(self) -> Path:
@@ -208,10 +208,6 @@ class SparkConfig:
 
     Attributes:
         options: `spark.*` settings that override those chosen here.
-        state_directory: Where the backend `spark` keeps its state: a path, or a Hadoop URI
-            (`s3a://bucket/folder`); every executor must reach it. Default
-            `<state.directory>/spark`.
     """
 
     options: Mapping[str, str] = _key(kinds.SPARK_OPTIONS, {})
-    state_directory: str | None = _key(kinds.LOCATION, None)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from streamreasoner.analysis.strata.guards import Guarded
     from streamreasoner.engine.ports import Backend
     from streamreasoner.plan.program_plan import ProgramPlan
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
 
 
 def check_order(
-    guarded: Guarded, program: ProgramPlan, backend: Backend, dictionary: TermDictionary
+    guarded: Guarded, program: ProgramPlan, backend: Backend, dictionary: Dictionary
 ) -> None:
     """Check that the schema at hand lets the negations of a stratum be evaluated in some order.
 
@@ -42,7 +42,7 @@ def check_order(
     )
 
 
-def _present(guide: Atom, backend: Backend, dictionary: TermDictionary) -> Iterator[Atom]:
+def _present(guide: Atom, backend: Backend, dictionary: Dictionary) -> Iterator[Atom]:
     """The facts that match the constants of an atom."""
     bound = {
         at: dictionary.intern(each.term)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics, Work
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
     from streamreasoner.plan.program_plan import ProgramPlan, StratumPlan
-    from streamreasoner.rdf.dictionary import TermDictionary
 
 DEFAULT_RECURSION_LIMIT = 1_000_000
 DEFAULT_MAX_NEW_TERMS = 10_000_000
@@ -95,7 +94,7 @@ class Engine:
         facts: tuple[Updates, ...] = (),
         registers: Registers = NO_REGISTERS,
         *,
-        dictionary: TermDictionary | None = None,
+        dictionary: Dictionary | None = None,
         max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
     ) -> None:
         self._max_new_terms = max_new_terms
@@ -137,7 +136,6 @@ class Engine:
         plan: ProgramPlan | None = None,
         frontier: int = NO_FRONTIER,
         *,
-        more: bool = False,
         report: bool = True,
     ) -> EpochResult:
         """Apply one epoch of input, in any order, and return what it changed.
@@ -148,7 +146,6 @@ class Engine:
             plan: The program from this epoch on, if it changes.
             frontier: The event time up to which input counts as complete, in milliseconds since
                 1970; a lower one than that of the epoch before leaves it as it is.
-            more: Whether more input of the same epoch follows, of a later frontier.
             report: Whether to read the changes; without, the result has none of them.
 
         Raises:
@@ -157,7 +154,7 @@ class Engine:
         frontier = max(self._frontier, frontier)
         admitted = self._admit(updates, frontier)
         program, iterations, changes = self._evaluate(admitted.updates, plan, report=report)
-        self._backend.commit(epoch, more=more)
+        self._backend.commit()
         self._registers.commit()
         self._plan, self._facts, self._frontier = program, (), frontier
         return EpochResult(
@@ -201,14 +198,13 @@ class Engine:
         finally:
             self._backend.rollback()
 
-    def follow(self, epoch: int, added: Iterable[Updates]) -> None:
+    def follow(self, added: Iterable[Updates]) -> None:
         """Take epochs that another engine has evaluated, and derive the same from them.
 
         Copies, times and sources are as the other engine has added them, so nothing is admitted.
 
         Args:
-            epoch: The last of them; none has changed the program.
-            added: The rows of their traces at iteration 0.
+            added: The rows of their traces at iteration 0; none has changed the program.
 
         Raises:
             EngineError: They cannot be evaluated here, and were rolled back.
@@ -221,7 +217,7 @@ class Engine:
         except BaseException:
             self._backend.rollback()
             raise
-        self._backend.commit(epoch)
+        self._backend.commit()
 
     def _admit(self, updates: Iterable[Updates], frontier: int) -> Admitted:
         """What input and the frontier change, before the epoch begins."""
@@ -291,10 +287,6 @@ class Engine:
                 f"{self._max_new_terms:,} new terms. Bound what they make, for example by "
                 "`?n < 100`, or raise `max_new_terms`. The epoch was rolled back."
             )
-
-    def holds(self, epoch: int) -> bool:
-        """Whether the state already has an epoch, committed by a process that died."""
-        return self._backend.holds(epoch)
 
     def restore(self, rows: Iterable[TraceRows], before: int, frontier: int = NO_FRONTIER) -> None:
         """Load the trace of all epochs before *before*, the next one, into an empty engine.

@@ -1,7 +1,6 @@
 """The walk over a delta plan. Invariant: it alone decides the order of a backend's leaves.
 
-What a leaf returns is up to the backend: a DataFrame that Spark will run, or instructions that the
-columnar kernels interpret.
+What a leaf returns is up to the backend, such as instructions that the columnar kernels interpret.
 """
 
 from __future__ import annotations

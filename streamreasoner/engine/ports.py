@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
@@ -46,14 +47,13 @@ class Work:
     Attributes:
         rules: Number of rows of the program in effect: its rules in normal form, by index. Further
             rows are of the program before it, by index, in an epoch that changes the program.
-        firings: Heads that were added or subtracted, each for one match, int64 of shape (n,); None
-            if the backend does not count them.
-        nanoseconds: Time of joins and reductions, int64 of shape (n,); None if it is not known.
+        firings: Heads that were added or subtracted, each for one match, int64 of shape (n,).
+        nanoseconds: Time of joins and reductions, int64 of shape (n,).
     """
 
     rules: int
-    firings: NDArray[np.int64] | None
-    nanoseconds: NDArray[np.int64] | None
+    firings: NDArray[np.int64]
+    nanoseconds: NDArray[np.int64]
 
 
 UNLIMITED = 1 << 62
@@ -79,8 +79,9 @@ class Effort:
     work: int
 
 
-NO_WORK = Work(0, None, None)
-"""That of a backend that measures nothing."""
+_NONE = np.empty(0, np.int64)
+NO_WORK = Work(0, _NONE, _NONE)
+"""That of no rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,23 +237,12 @@ class Backend(Protocol):
         """What rules did in the last epoch that was committed; called before the next begins."""
         ...
 
-    def commit(self, epoch: int, *, more: bool = False) -> None:
-        """Make the epoch's changes final.
-
-        Args:
-            epoch: Its logical time. A backend whose state outlives the process may already have it,
-                committed by a process that died before it could record so.
-            more: Whether more changes of the same epoch follow. What outlives the process has
-                all of them or none.
-        """
+    def commit(self) -> None:
+        """Make the epoch's changes final."""
         ...
 
     def rollback(self) -> None:
         """Undo the epoch completely."""
-        ...
-
-    def holds(self, epoch: int) -> bool:
-        """Whether the state already has an epoch, committed by a process that died."""
         ...
 
     def restore(self, rows: Iterable[TraceRows]) -> None:

@@ -7,7 +7,6 @@ pipeline. The facts that the program states follow its changes.
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from operator import attrgetter
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.program_plan import InputSources, ProgramPlan, Stated
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
 
 NO_PREDICATES: Mapping[str, int] = MappingProxyType({})
 
@@ -54,7 +53,7 @@ class Store:
         backend: Creates the backend for a program.
     """
 
-    dictionary: TermDictionary
+    dictionary: Dictionary
     backend: Callable[[ProgramPlan], Backend]
 
 
@@ -166,10 +165,7 @@ class Session:
             DataError: As of `apply`.
             EngineError: As of `apply`.
         """
-        # Ids of a distributed dictionary come from Spark, which has threads of its own.
-        is_local = self.dictionary.local is self.dictionary
-        lent = self.turn.lend(blocks)
-        with one_ahead(lent) if is_local else nullcontext(lent) as updates:
+        with one_ahead(self.turn.lend(blocks)) as updates:
             return self.apply(updates, report=report)
 
     @in_turn
@@ -217,7 +213,7 @@ class Session:
         Raises:
             EngineError: As of `Engine.follow`.
         """
-        self.engine.follow(epoch, added)
+        self.engine.follow(added)
         self.next_epoch = epoch + 1
 
     def close(self) -> None:

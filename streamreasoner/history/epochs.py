@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.program.text import ProgramText
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
 
     Row = tuple[int, datetime, int]
     Rows = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
@@ -244,7 +244,7 @@ class Past:
         """
         return restore.restore_trace(self._trace, before)
 
-    def restore_terms(self, dictionary: TermDictionary) -> None:
+    def restore_terms(self, dictionary: Dictionary) -> None:
         """Load all terms into a dictionary, which must be empty so that they keep their ids.
 
         Raises:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from streamreasoner.pipeline.pressure.outage import Outage
     from streamreasoner.pipeline.recovery import Resume
     from streamreasoner.pipeline.slots.evaluator import SlotEvaluator
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.state.record import Offsets
     from streamreasoner.state.tables import Tables
 
@@ -81,7 +81,7 @@ class Parts:
     topics: TopicIds
     schemas: Schemas
     evaluation: LastResort | SlotEvaluator
-    dictionary: TermDictionary
+    dictionary: Dictionary
     tables: Tables
     upload: Callable[[], None]
     encoder: ChangeEncoder

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.constraints import Constraint
     from streamreasoner.program.text import ProgramText
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.state.record import SlotRecord
     from streamreasoner.state.rows import DecodedChanges
 
@@ -123,7 +123,7 @@ class Violations:
         result: EpochResult,
         constraints: Mapping[str, Constraint],
         program: CheckedProgram,
-        dictionary: TermDictionary,
+        dictionary: Dictionary,
     ) -> Iterable[DecodedChanges]:
         """Violations to publish.
 

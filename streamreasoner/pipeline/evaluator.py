@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from streamreasoner.engine.blocks import Blocks
 from streamreasoner.engine.input.registers import NO_FRONTIER
-from streamreasoner.errors import EngineError, ProgramError, StateFullError
+from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.codec import encode
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.codec.envelope import append_milliseconds
@@ -52,7 +52,6 @@ class Evaluator:
         published: What is published, and how.
         observer: Notified of the time that decoding and evaluating take.
         lateness: How far the frontier stays behind the clock, in milliseconds.
-        may_move: Whether a full state moves to Spark, which evaluates the epoch again.
     """
 
     def __init__(  # noqa: PLR0917 - in the order of use
@@ -65,7 +64,6 @@ class Evaluator:
         observer: PipelineObserver,
         *,
         lateness: int = 0,
-        may_move: bool = False,
     ) -> None:
         self._session = session
         self._program = program
@@ -74,7 +72,6 @@ class Evaluator:
         self._published = published
         self._observer = observer
         self._lateness = lateness
-        self._may_move = may_move
         # What expires is fixed for a state.
         self._expiring = tuple(each.pattern for each in lower(program.checked).expiries)
         self._violations = Violations(session.engine, program.checked, observer)
@@ -94,7 +91,6 @@ class Evaluator:
 
         Raises:
             EngineError: The epoch failed, with and without its control messages.
-            StateFullError: The state is full and may move.
         """
         before = self._program
         control, messages = self.split(batch)
@@ -107,8 +103,7 @@ class Evaluator:
         try:
             decoded, result = self._attempt(decision, messages, epoch)
         except (EngineError, ProgramError) as error:
-            moves = self._may_move and isinstance(error, StateFullError)
-            if moves or decision.program is before:
+            if decision.program is before:
                 raise
             decision, leaving = decision.withdrawn(before, str(error)), ()
             decoded, result = self._attempt(decision, messages, epoch)

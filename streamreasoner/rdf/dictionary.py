@@ -8,17 +8,16 @@ thread-safe.
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.errors import OutOfIdsError, TermError
+from streamreasoner.errors import DictionaryFullError, TermError
 from streamreasoner.native.reserved import ReservedColumn, reservable
 from streamreasoner.rdf.kernels import hash_table, term_columns
 from streamreasoner.rdf.term_kind import BLANK_NODE_START, IRI_START
 from streamreasoner.rdf.terms import canonical
-from streamreasoner.system.capacity import full
 from streamreasoner.system.memory import Fill
 
 if TYPE_CHECKING:
@@ -40,47 +39,6 @@ _LOAD_NUMERATOR, _LOAD_DENOMINATOR = 5, 8
 def text_bytes() -> int:
     """Number of bytes of text that a new dictionary can hold."""
     return reservable(1)
-
-
-class TermDictionary(Protocol):
-    """Terms and their ids (int32, dense from 0), local or distributed; see `Dictionary`."""
-
-    def __len__(self) -> int:
-        """The number of terms."""
-        ...
-
-    @property
-    def local(self) -> Dictionary:
-        """The dictionary that file readers fill; `resolve` maps its ids to those of this one."""
-        ...
-
-    def resolve(self, local: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The ids in this dictionary of ids in `local`, of the same shape."""
-        ...
-
-    def encode(self, terms: Terms) -> NDArray[np.int32]:
-        """Ids of canonical terms, int32 of shape (n,); unseen ones are added."""
-        ...
-
-    def encode_validated(self, terms: Terms) -> NDArray[np.int32]:
-        """Ids of terms as users write them, int32 of shape (n,); `INVALID` if not a term."""
-        ...
-
-    def find(self, term: str) -> int | None:
-        """Id of a canonical term, or None if it was never added."""
-        ...
-
-    def intern(self, term: str) -> int:
-        """Id of a canonical term, added if unseen."""
-        ...
-
-    def decode(self, ids: NDArray[np.integer]) -> pa.LargeStringArray:
-        """The terms of ids (any shape, flattened), in the same order."""
-        ...
-
-    def terms(self, start: int, stop: int) -> pa.LargeStringArray:
-        """The terms with ids from `start` up to, but not including, `stop`."""
-        ...
 
 
 class Dictionary:
@@ -107,15 +65,6 @@ class Dictionary:
 
     def __len__(self) -> int:
         return int(self._header[hash_table.COUNT])
-
-    @property
-    def local(self) -> Dictionary:
-        """This dictionary itself, which file readers fill directly."""
-        return self
-
-    def resolve(self, local: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The ids unchanged, because `local` is this dictionary."""
-        return local
 
     @property
     def header(self) -> NDArray[np.int64]:
@@ -258,13 +207,19 @@ class Dictionary:
         """Make room after a kernel returned FULL: double the hash table.
 
         Raises:
-            StateFullError: The text of the terms has reached its limit.
-            OutOfIdsError: The number of ids has reached its limit.
+            DictionaryFullError: The text of the terms, or the number of ids, has reached its limit.
         """
         if len(self) < self._header[hash_table.COUNT_LIMIT]:
-            raise full(f"The dictionary is full: the text of {len(self)} terms uses", self.text)
+            raise DictionaryFullError(
+                f"The dictionary is full: the text of {len(self)} terms uses {self.text} that this "
+                "machine's memory allows. The epoch was rolled back. Use a machine with more "
+                "memory."
+            )
         if len(self) >= self.capacity:
-            raise OutOfIdsError(len(self))
+            raise DictionaryFullError(
+                f"The dictionary is full: no id is left after {len(self)} terms. The epoch was "
+                "rolled back. Start with a new state and an input that has fewer terms."
+            )
         old = self._slots
         slots = ReservedColumn(np.uint64, 2 * old.capacity, huge_pages=True)
         hash_table.rehash(old.array, slots.array)

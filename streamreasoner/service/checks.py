@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.choice import BackendKind
 from streamreasoner.format_names import REGISTRY_FORMATS
 from streamreasoner.io.formats.records.record import NO_SCHEMAS
 from streamreasoner.io.formats.schemas.connect import connect
@@ -72,7 +71,7 @@ def check_start(
     problems = Problems()
     with problems.kept():
         if existing is not None:
-            existing.check(with_delta=config.pipeline.backend == BackendKind.SPARK.value)
+            existing.check()
         elif not loading:
             spark_session.check_java()
     with problems.kept():

@@ -50,7 +50,7 @@ def bootstrap(
 ) -> Bootstrap:
     """Load the facts of files into a new state, or go on with a load that was interrupted.
 
-    A state that outgrows memory moves to Spark.
+    A state that becomes too large for this process goes on elsewhere, or divided.
 
     Args:
         config: The configuration.
@@ -65,9 +65,9 @@ def bootstrap(
         try:
             done = _bootstrap_once(config, request, wanted, report)
         except StateFullError as error:
-            if config.pipeline.backend != "auto":
+            if not may_move(config, BackendKind.COLUMNAR):
                 raise
-            _log.warning("%s Continuing in Spark.", error)
+            _log.warning("%s", error)
         else:
             if done.done:
                 return done

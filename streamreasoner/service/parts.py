@@ -17,7 +17,6 @@ from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.slots.evaluator import SlotEvaluator
 from streamreasoner.service.options import input_options, reread_group
 from streamreasoner.service.recover import last_marker
-from streamreasoner.service.size import may_move
 
 if TYPE_CHECKING:
     from streamreasoner.backends.choice import BackendKind
@@ -95,17 +94,15 @@ class Restored:
             Published.of(config.output),
             self.observer,
             lateness=config.time.allowed_lateness,
-            may_move=may_move(config, self.place),
         )
 
     def last_resort(self, evaluator: Evaluator) -> LastResort:
         """The same, without the messages that epochs fail with."""
-        has_begun, holds = self.recovered.tables.has_begun, self.session.engine.holds
         return LastResort(
             evaluator,
             AttemptsFile(self.config.state.attempts, self.checked.upload.upload),
             self.checkpoint.replayed,
-            lambda epoch: has_begun(epoch) or holds(epoch),
+            self.recovered.tables.has_begun,
         )
 
     def _slots(self, progress: Progress) -> SlotEvaluator:

@@ -7,10 +7,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.choice import BackendKind, Limit
-from streamreasoner.backends.spark import files
-from streamreasoner.backends.spark.backend import SparkBackend
-from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
+from streamreasoner.backends.choice import BackendKind
 from streamreasoner.backends.store import divided_elsewhere, in_memory, restored
 from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.engine.session import Session, Store
@@ -27,9 +24,11 @@ from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.slots.waiting import Waiting
 from streamreasoner.pipeline.slots.watermarks import Watermarks
 from streamreasoner.service.options import sources
+from streamreasoner.service.size import cores
 from streamreasoner.service.spark.executors import gather
-from streamreasoner.state import TERMS, TRACE, Tables
+from streamreasoner.state import Tables
 from streamreasoner.state.delta.retention import Retention
+from streamreasoner.state.erasure.steps import delete_copies
 from streamreasoner.state.in_effect import ProgramInEffect, stored_text
 from streamreasoner.system import disk
 
@@ -38,10 +37,8 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from streamreasoner.config import Config
-    from streamreasoner.engine.ports import Backend
     from streamreasoner.io.spark.session import RunningSession
     from streamreasoner.pipeline.recovery import Resume
-    from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.service.checks import Checked
     from streamreasoner.state.record import EpochRecord
@@ -139,6 +136,8 @@ def recover(
     if not config.state.tables.exists():
         disk.write(config.state.app_id, f"{config.pipeline.app_id}\n".encode())
         disk.sync(config.state.directory)
+    for path in delete_copies(config.state.former_copies):
+        _log.info('Deleted %s, the copy of the state of the former backend "spark".', path)
     # A fact of a topic with keys is stored with its key.
     has_keys = bool(sources(config).keyed)
     tables = Tables.open(
@@ -287,35 +286,14 @@ def store_at(
         place: Where it is.
         config: The configuration.
         recovered: Its tables.
-        running: Waits for Spark, where that has the state.
+        running: Waits for Spark, whose executors may have the state.
         stack: Ends what it has started.
     """
-    if place is BackendKind.SPARK:
-        return _in_spark(config, recovered, running())
-    pipeline = config.pipeline
 
     def empty(dictionary: Dictionary) -> Store:
         if place is BackendKind.COLUMNAR:
-            return in_memory(pipeline.cores, dictionary)
-        return divided_elsewhere(gather(running(), pipeline.parts, dictionary, stack), dictionary)
+            return in_memory(cores(config), dictionary)
+        team = gather(running(), config.pipeline.parts, dictionary, stack)
+        return divided_elsewhere(team, dictionary)
 
     return restored(recovered.tables, recovered.point.before, empty=empty)
-
-
-def _in_spark(config: Config, recovered: Recovered, running: RunningSession) -> Store:
-    """A store in tables of Spark."""
-    place = config.spark_state
-    recovered.tables.verify()
-    files.check(running.spark, place)
-    files.discard(running.spark, place, config.state.spark_void)
-    # The memory that a state in the driver would have had.
-    memory = Limit(config.pipeline.max_state_bytes).value
-    dictionary = DistributedDictionary(running.spark, f"{place}/terms", memory=memory)
-    dictionary.resume(config.state.tables / TERMS)
-
-    def backend(plan: ProgramPlan) -> Backend:
-        resumed = SparkBackend(running.spark, place, plan, dictionary, memory=memory)
-        resumed.resume(config.state.tables / TRACE, recovered.point.before)
-        return resumed
-
-    return Store(dictionary, backend)

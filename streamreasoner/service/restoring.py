@@ -96,8 +96,6 @@ def _begin(config: Config) -> None:
         )
     delete_state(config)
     disk.write(state.restoring, b"")
-    # A copy of the state that Spark has may be of later epochs.
-    disk.write(state.spark_void, b"")
     disk.sync(state.directory)
 
 

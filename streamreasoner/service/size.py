@@ -9,13 +9,15 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.choice import BackendKind, Limit
+from streamreasoner.backends.choice import BackendKind, Limit, can_divide, parts_for
 from streamreasoner.io.kafka.reread import fitting
+from streamreasoner.io.spark.session import is_local
 from streamreasoner.io.spark.source import MAX_POLL_RECORDS, MOST_POLLED
 from streamreasoner.pipeline.observers import SizeMonitor
 from streamreasoner.pipeline.pressure.limit import BatchLimit
 from streamreasoner.service.options import max_batch_bytes, reread_group
 from streamreasoner.state import Tables
+from streamreasoner.system.capacity import FULL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
     from streamreasoner.service.recover import Recovered
 
 _log = logging.getLogger(__name__)
-_WITHOUT_LIMIT = frozenset({BackendKind.SPARK.value, BackendKind.EXECUTORS.value})
-"""Backends that hold a state of any size, as far as this process is concerned."""
+_AUTO = "auto"
 # In memory, the polls of this many partitions take no more than a batch.
 _POLLS_IN_MEMORY = 4
 
@@ -52,43 +53,66 @@ def place_to_stand_by(config: Config) -> BackendKind:
 
 
 def _chosen(config: Config) -> BackendKind:
-    if config.pipeline.backend in _WITHOUT_LIMIT:
-        return BackendKind(config.pipeline.backend)
-    return Limit(config.pipeline.max_state_bytes).choose(
+    pipeline = config.pipeline
+    if pipeline.backend == BackendKind.EXECUTORS.value:
+        return BackendKind.EXECUTORS
+    return Limit(pipeline.max_state_bytes).choose(
         *Tables.rows(config.state.tables),
-        in_spark=recorded_place(config) is BackendKind.SPARK,
-        may_move=config.pipeline.backend == "auto",
+        cores(config),
+        apart=recorded_place(config) is BackendKind.EXECUTORS,
+        may_move=pipeline.backend == _AUTO and _on_a_cluster(config),
     )
+
+
+def _on_a_cluster(config: Config) -> bool:
+    return not is_local(config.spark.options.get("spark.master", "local"))
 
 
 def _record(config: Config) -> Path:
     return config.state.directory / "backend"
 
 
+def cores(config: Config) -> int:
+    """Among how many parts of this process to divide the state: `auto` gives them addresses."""
+    pipeline = config.pipeline
+    if pipeline.backend != _AUTO:
+        return pipeline.cores
+    facts, _ = Tables.rows(config.state.tables)
+    return parts_for(facts, pipeline.cores)
+
+
 def may_move(config: Config, place: BackendKind) -> bool:
-    """Whether a state at this place moves to Spark when it outgrows memory."""
-    return place is BackendKind.COLUMNAR and config.pipeline.backend == "auto"
+    """Whether a state at this place that becomes too large goes on elsewhere, or divided."""
+    if place is not BackendKind.COLUMNAR or config.pipeline.backend != _AUTO:
+        return False
+    return _on_a_cluster(config) or can_divide(cores(config))
 
 
 def moved(config: Config) -> Config:
-    """The same with the state in Spark."""
-    return replace(config, pipeline=replace(config.pipeline, backend=BackendKind.SPARK.value))
+    """The same for a state that may move and has become too large, with room for more."""
+    pipeline = config.pipeline
+    if _on_a_cluster(config):
+        _log.warning("The state continues in %d executors (pipeline.parts).", pipeline.parts)
+        return replace(config, pipeline=replace(pipeline, backend=BackendKind.EXECUTORS.value))
+    parts = 2 * cores(config)
+    _log.warning("The state continues in this process, divided among %d parts.", parts)
+    return replace(config, pipeline=replace(pipeline, cores=parts))
 
 
 def is_full(config: Config, session: Session) -> bool:
-    """Whether a state that may move to Spark has to."""
-    limit = Limit(config.pipeline.max_state_bytes)
-    return limit.exceeded(session.engine.statistics().capacity)
+    """Whether a state that may move has to."""
+    state = session.engine.statistics().capacity
+    if _on_a_cluster(config):
+        return Limit(config.pipeline.max_state_bytes).exceeded(state)
+    return state.records.ratio > FULL
 
 
 def size_monitor(config: Config, session: Session, stop: Callable[[], None]) -> SizeMonitor:
-    """What stops the query of a state that has to move to Spark."""
+    """What stops the query of a state that has to move."""
     return SizeMonitor(lambda: is_full(config, session), stop)
 
 
-def first_batch(
-    config: Config, recovered: Recovered, session: Session
-) -> tuple[Checkpoint, BatchLimit]:
+def first_batch(config: Config, recovered: Recovered) -> tuple[Checkpoint, BatchLimit]:
     """The limit of the first batch, and the checkpoint without a batch that does not fit.
 
     The batch that a crash has left is replayed as it was planned, unless it does not fit memory and
@@ -102,7 +126,7 @@ def first_batch(
         pipeline.target_batch_time,
         pipeline.max_message_bytes,
     )
-    if epoch is None or recovered.tables.has_begun(epoch) or session.engine.holds(epoch):
+    if epoch is None or recovered.tables.has_begun(epoch):
         return checkpoint, limit
     most = fitting(config.kafka, reread_group(config), checkpoint.range(epoch), limit.max_bytes)
     if most is None:

@@ -6,6 +6,7 @@ import logging
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING
 
+from streamreasoner.backends.choice import BackendKind
 from streamreasoner.errors import (
     BatchTooLargeError,
     PartsLostError,
@@ -17,7 +18,7 @@ from streamreasoner.io.spark import session as spark_session
 from streamreasoner.io.spark.source import MAX_POLL_RECORDS
 from streamreasoner.service.assemble import started
 from streamreasoner.service.prepared import prepare
-from streamreasoner.service.size import careful, moved
+from streamreasoner.service.size import careful, may_move, moved
 from streamreasoner.service.standby.standby import OtherPlaceError
 from streamreasoner.system.garbage import loaded_objects_are_kept
 from streamreasoner.system.stopping import Stop, StopRequestedError
@@ -41,7 +42,7 @@ def run(
 ) -> None:
     """Run a pipeline until it is asked to stop; the current batch is finished first.
 
-    A state that outgrows memory moves to Spark.
+    A state that becomes too large for this process goes on elsewhere, or divided.
 
     Args:
         config: The configuration.
@@ -93,7 +94,7 @@ def _run_once(
     *,
     standby: bool,
 ) -> bool:
-    """Run a pipeline until its query ends; returns whether to continue in Spark."""
+    """Run a pipeline until its query ends; returns whether it outgrew its place."""
     stop.starting()
     try:
         with ExitStack() as stack:
@@ -107,9 +108,9 @@ def _run_once(
                     _log.warning("%s", error)
                     prepared.renew()
     except StateFullError as error:
-        if config.pipeline.backend != "auto":
+        if not may_move(config, BackendKind.COLUMNAR):
             raise
-        _log.warning("%s Continuing in Spark.", error)
+        _log.warning("%s", error)
         return True
     except StreamReasonerError as error:
         # What a start waits for may fail before the start looks whether it is asked to end.
@@ -120,7 +121,7 @@ def _run_once(
 
 
 def _run_prepared(prepared: Prepared, stop: Stop) -> bool:
-    """Run a pipeline from its state on; returns whether to continue in Spark."""
+    """Run a pipeline from its state on; returns whether it outgrew its place."""
     with (
         started(prepared, stop) as running,
         loaded_objects_are_kept() if prepared.guest is None else nullcontext(),

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.query.question import Question
-    from streamreasoner.rdf.dictionary import TermDictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ def _selected(atoms: list[Atom], reasoner: Reasoner) -> NDArray[np.int32]:
 
 
 def _encoded(
-    args: NDArray[np.int32], dictionary: TermDictionary, terms: Dictionary
+    args: NDArray[np.int32], dictionary: Dictionary, terms: Dictionary
 ) -> NDArray[np.int32]:
     """Rows of ids of one dictionary as rows of another."""
     distinct, positions = np.unique(args, return_inverse=True)

@@ -29,9 +29,9 @@ from streamreasoner.engine.epoch import DEFAULT_MAX_NEW_TERMS, DEFAULT_RECURSION
 from streamreasoner.engine.input.registers import frontier_of
 from streamreasoner.errors import (
     DataError,
+    DictionaryFullError,
     EngineError,
     EnvironmentSetupError,
-    OutOfIdsError,
     StateFullError,
 )
 from streamreasoner.lang.ast import TRIPLE
@@ -107,7 +107,7 @@ class StreamReasoner:
             self._write_rejected(rows, rejected, batch)
             try:
                 self._apply(number, read.updates)
-            except (StateFullError, OutOfIdsError):
+            except (StateFullError, DictionaryFullError):
                 raise
             except (DataError, EngineError) as error:
                 rejected = {**rejected, **self._failing(rows, rejected, error)}

@@ -4,7 +4,6 @@
 |---|---|---|
 | `EpochRecord` | the progress topic, with the published changes | marker |
 | `TableRecord` | commits of the Delta tables, and seals of their checkpoints | JSON |
-| epoch and meaning | commits of the Spark backend's state, which is built from the trace | note |
 
 Keys have the names of the first release, and readers ignore those that they do not know.
 """
@@ -124,14 +123,3 @@ def _fields(record: EpochRecord | TableRecord) -> dict[str, object]:
     fields: dict[str, object] = msgspec.to_builtins(record)
     later: dict[str, object] = {"frontier": None, "input": {}, "layout": None, "slots": None}
     return {name: value for name, value in fields.items() if later.get(name, ...) != value}
-
-
-def write_spark_note(epoch: int, meaning: str) -> str:
-    """A note of the last epoch that a state has, and of what its rows depend on, as one word."""
-    return f"{epoch} {meaning}"
-
-
-def read_spark_note(note: str) -> tuple[int, str]:
-    """Inverse of `write_spark_note`."""
-    epoch, meaning = note.split()
-    return int(epoch), meaning

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.state.delta.datafile import DataFile
     from streamreasoner.state.delta.table import Table
 
@@ -46,7 +46,7 @@ BLOCK_ROWS: Final = 1 << 26
 TERMS_AT_A_TIME: Final = 1 << 20
 
 
-def restore_terms(table: Table | HeldTable, dictionary: TermDictionary) -> int:
+def restore_terms(table: Table | HeldTable, dictionary: Dictionary) -> int:
     """Load `terms` in id order, including terms of an interrupted epoch, which keep their ids.
 
     Args:

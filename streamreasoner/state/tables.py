@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.program.text import ProgramText
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.state.delta.retention import Retention
     from streamreasoner.state.programs import ProgramsByEpoch
     from streamreasoner.state.record import EpochRecord, Offsets
@@ -264,7 +264,7 @@ class Tables:
             return self._record
         return self._tables[schemas.TRACE].snapshot().record(epoch)
 
-    def restore_terms(self, dictionary: TermDictionary) -> None:
+    def restore_terms(self, dictionary: Dictionary) -> None:
         """Load all terms into a dictionary, which must be empty so that they keep their ids.
 
         Raises:
@@ -309,15 +309,6 @@ class Tables:
         return self._version is not None and self._maintenance.start_if_due(
             self._commits, self._version, self._closed
         )
-
-    def verify(self) -> None:
-        """Verify all of `terms` and `trace`, on behalf of a reader that does not verify.
-
-        Raises:
-            StateError: A data file is damaged.
-        """
-        for name in (schemas.TERMS, schemas.TRACE):
-            self._tables[name].verify()
 
     def statistics(self) -> StorageStatistics:
         """Size of the state and maintenance done so far."""

@@ -1,17 +1,17 @@
-"""What a state uses, and what it can hold. Invariant: `auto`, metrics and errors read one value."""
+"""What a state uses, and what it can hold. Invariant: `auto` and metrics read one value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.errors import StateFullError
 from streamreasoner.system.memory import Fill, fullest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_FULL = 0.75  # of a store; the rest is for what one batch adds
+FULL = 0.75
+"""The part of a store that a state may fill: the rest is for what one batch adds."""
 _NO_LIMIT = Fill(0, 0)
 
 
@@ -45,20 +45,4 @@ class Capacity:
         """
         # Ids do not count, because a state that moves to another backend gains none.
         fullness = fullest(self.records, self.text).ratio
-        return self.bytes <= limit * share and fullness <= _FULL * share
-
-
-def full(what: str, fill: Fill, *, by_addresses: bool = False) -> StateFullError:
-    """The error for an epoch that does not fit a store, with advice.
-
-    Args:
-        what: What is full, and what uses it.
-        fill: How full it is.
-        by_addresses: Whether addresses limit it, so that more memory would not help.
-    """
-    limit = "can be addressed on any machine" if by_addresses else "this machine's memory allows"
-    larger = "" if by_addresses else ", or use a machine with more memory"
-    return StateFullError(
-        f"{what} {fill} that {limit}. The epoch was rolled back. Set "
-        f'pipeline.backend = "spark", which has no such limit{larger}.'
-    )
+        return self.bytes <= limit * share and fullness <= FULL * share

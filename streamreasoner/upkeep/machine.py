@@ -8,7 +8,6 @@ import shutil
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.choice import BackendKind
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.io.spark import session
 from streamreasoner.system import jvm
@@ -69,10 +68,9 @@ def jars(config: Config) -> str:
     options = config.spark.options
     if any(name in options for name in _JARS) or session.submitted():
         return "as spark.options or spark-submit says"
-    if not options.get("spark.master", "local").startswith("local"):
+    if not session.is_local(options.get("spark.master", "local")):
         return "left to Spark, which resolves them for the cluster"
-    in_spark = config.pipeline.backend == BackendKind.SPARK.value
-    modules = (session.PACKAGES if in_spark else session.PACKAGES_WITHOUT_DELTA).split(",")
+    modules = session.PACKAGES.split(",")
     place = jvm.jars_directory("spark", modules)
     if jvm.are_downloaded("spark", modules):
         return str(place)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import Config
 
-_LOCAL = "file:"
 # What a run leaves in the state directory, in addition to the paths that the configuration names.
 _FILES = ("attempts.json", "backend", "bootstrap.json", "spark.log", "tmp")
 
@@ -39,14 +38,12 @@ def places(config: Config) -> Iterator[Path]:
     yield state.standby
     yield from (state.directory / name for name in _FILES)
     yield from (state.unusable_schemas, state.topics, state.app_id)
-    yield state.directory / "spark"
+    yield from state.former_copies
     yield state.restoring
 
 
 def delete_state(config: Config) -> list[Path]:
     """Step 1: delete the state, whose lock this process holds; returns what there was.
-
-    A copy elsewhere that Spark has is marked as void: the next start on Spark deletes it.
 
     Raises:
         StateError: It cannot be deleted.
@@ -54,10 +51,6 @@ def delete_state(config: Config) -> list[Path]:
     state = config.state
     found = [path for path in places(config) if path.exists()]
     try:
-        if config.spark_state != f"{_LOCAL}{state.directory.absolute() / 'spark'}":
-            disk.write(state.spark_void, b"")
-        else:
-            state.spark_void.unlink(missing_ok=True)
         for path in found:
             if path.is_dir():
                 shutil.rmtree(path)

@@ -20,8 +20,8 @@ OURS = "streamreasoner"
 CONTINUOUS = "streamreasoner, continuous"
 MESSAGES = "streamreasoner, messages"
 REPLAYED = "streamreasoner, replayed"
-REPLAYED_ON_SPARK = "streamreasoner, replayed on Spark"
-OWN = (OURS, CONTINUOUS, MESSAGES, REPLAYED, REPLAYED_ON_SPARK)
+REPLAYED_ON_PARTS = "streamreasoner, replayed on parts"
+OWN = (OURS, CONTINUOUS, MESSAGES, REPLAYED, REPLAYED_ON_PARTS)
 """What this package is called as a system."""
 SECONDS = 60
 _SHOWN = 160

@@ -24,7 +24,7 @@ publishes them. A cell has the cases that pass, and those that the system has an
   its answers are compared as a set.
 - *replayed*: triples are asserted one at a time in random order, then retracted in another one;
   after each step, facts and multiplicities are those of evaluation from scratch.
-- *replayed on Spark*: the same with the state in the Spark backend, which writes it to Delta tables
+- *replayed on parts*: the same with the state divided among two other processes
   every few steps, and compared with evaluation from scratch in memory: so the two backends agree
   as well. These states fit the driver; tests at length have steps whose rows do not.
 - The suites have no rules of shapes. Cases of the project's own are replayed in its tests, on both

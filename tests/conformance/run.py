@@ -23,20 +23,21 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
+from teams import store_elsewhere
+
 from conformance import documents, entailment, queries, rule_sets, shapes, updates
 from conformance.earl import published, reports
 from conformance.outcome import (
     OURS,
     OWN,
     REPLAYED,
-    REPLAYED_ON_SPARK,
+    REPLAYED_ON_PARTS,
     SECONDS,
     Verdict,
     outcome,
 )
 from conformance.reasons import read_reasons, reason_of
 from conformance.report import Results, causes, document, table
-from conformance.spark import spark_stores
 from streamreasoner.backends.store import columnar
 from streamreasoner.native.image import ensure
 
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from conformance.outcome import Case
-    from streamreasoner.engine.session import Store
 
+PARTS = 2
 REPORTS = Path(__file__).parents[2] / "docs" / "earl"
 DOCUMENT = Path(__file__).parents[2] / "docs" / "conformance.md"
 # Each suite: the end of the path of its manifest, and who reads its cases.
@@ -80,12 +81,12 @@ def main() -> int:
     arguments.add_argument("--only", default="", help="cases whose suite or name has this text")
     arguments.add_argument("--system", action="append", help="systems to run; default: all")
     arguments.add_argument(
-        "--backend", choices=["spark"], help="replay on this backend, too, which takes long"
+        "--parts", action="store_true", help="replay on parts in other processes, too"
     )
     arguments.add_argument(
         "--publish",
         action="store_true",
-        help=f"write {DOCUMENT.name} and reports in EARL, with replays on Spark",
+        help=f"write {DOCUMENT.name} and reports in EARL, with replays on parts",
     )
     options = arguments.parse_args()
     # Peers log literals without a valid form, of which the suites have many.
@@ -95,9 +96,8 @@ def main() -> int:
     with ExitStack() as stack:
         roots = [options.directory, *_unpacked(options.directory, stack)]
         cases = list(_cases(roots))
-        on_spark = options.publish or options.backend
-        new_store = stack.enter_context(spark_stores()) if on_spark else None
-        results = _run(cases, options.only, options.system, new_store)
+        parts = options.publish or options.parts
+        results = _run(cases, options.only, options.system, parts=parts)
     if not results:
         print(f"{options.directory} has no suite that is known here.", file=sys.stderr)
         return 1
@@ -146,7 +146,8 @@ def _run(
     cases: list[Case],
     only: str,
     systems: list[str] | None,
-    spark: Callable[[], Store] | None,
+    *,
+    parts: bool,
 ) -> Results:
     results: Results = defaultdict(lambda: defaultdict(dict))
     for number, case in enumerate(cases, start=1):
@@ -154,7 +155,7 @@ def _run(
             continue
         if sys.stderr.isatty():
             print(f"\r\033[K{number} of {len(cases)}: {case.name}", end="", file=sys.stderr)
-        for system, check, seconds in _checks(case, spark):
+        for system, check, seconds in _checks(case, parts=parts):
             if systems and system not in systems:
                 continue
             found = outcome(check, seconds)
@@ -165,17 +166,14 @@ def _run(
     return results
 
 
-def _checks(
-    case: Case, spark: Callable[[], Store] | None
-) -> Iterator[tuple[str, Callable[[], None], int]]:
+def _checks(case: Case, *, parts: bool) -> Iterator[tuple[str, Callable[[], None], int]]:
     """The system, the check and its limit of time, of each way to run a case."""
     for system, check in case.checks.items():
         yield system, check, SECONDS
     if case.replay is not None:
         yield REPLAYED, partial(case.replay, columnar), SECONDS
-        if spark is not None:
-            # A signal in a call of the JVM would leave its answer for the next call.
-            yield REPLAYED_ON_SPARK, partial(case.replay, spark), 0
+        if parts:
+            yield REPLAYED_ON_PARTS, partial(case.replay, partial(store_elsewhere, PARTS)), SECONDS
 
 
 def _print_differences(results: Results, reasons: dict[str, str], *, with_peers: bool) -> int:

@@ -15,7 +15,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.config import load
 from streamreasoner.io.kafka.sink import Sink
 from streamreasoner.io.observer import PipelineObserver
@@ -123,18 +122,6 @@ def within_upload(observer, after, act):
     Journal.append = cut
 
 
-def die_within_epoch(observer):
-    """Die between two iterations: Spark has derived facts that its state does not have."""
-    settle = SparkBackend.settle
-
-    def cut(self, iteration):
-        if observer.epoch >= observer.from_epoch and iteration > 1:
-            die()
-        return settle(self, iteration)
-
-    SparkBackend.settle = cut
-
-
 class Uncommitted:
     """A producer that dies instead of committing."""
 
@@ -183,8 +170,6 @@ def main():
             die_within_store(epoch, schemas.CHANGES, schemas.TRACE)
         case "without-program":
             die_within_store(epoch, schemas.TRACE, schemas.PROGRAMS)
-        case "within-epoch":
-            die_within_epoch(observer)
         case "verdict":
             die_with_a_verdict()
         case _ if point in UPLOADS:

@@ -23,7 +23,7 @@ from pipelines import (
     terminate,
     triple,
 )
-from spark_backend import MARKS_OF_KILLED_PROCESSES
+from spark_jvm import MARKS_OF_KILLED_PROCESSES
 
 pytestmark = MARKS_OF_KILLED_PROCESSES
 

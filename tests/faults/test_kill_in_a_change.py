@@ -21,7 +21,7 @@ from pipelines import (
     triple,
 )
 from serving import ask, serving
-from spark_backend import MARKS_OF_KILLED_PROCESSES
+from spark_jvm import MARKS_OF_KILLED_PROCESSES
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app

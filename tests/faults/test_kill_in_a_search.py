@@ -7,7 +7,7 @@ from counting import RULES, expected
 from crashes import die_at, run_to_the_end
 from deltalake import DeltaTable
 from pipelines import changes, committed, fact, net, new_case, no_change_twice, produce
-from spark_backend import MARKS_OF_KILLED_PROCESSES
+from spark_jvm import MARKS_OF_KILLED_PROCESSES
 
 pytestmark = MARKS_OF_KILLED_PROCESSES
 

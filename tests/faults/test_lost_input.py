@@ -9,7 +9,7 @@ import threading
 import pytest
 from kafka import KafkaAdminClient, TopicPartition
 from pipelines import DEADLINE_SECONDS, await_published, changes, fact, net, new_case, produce
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.errors import StreamReasonerError
 from streamreasoner.service.assemble import pipeline

@@ -22,7 +22,7 @@ from pipelines import (
     produce,
     triple,
 )
-from spark_backend import MARKS_OF_KILLED_PROCESSES
+from spark_jvm import MARKS_OF_KILLED_PROCESSES
 from thorough import THOROUGH
 
 pytestmark = MARKS_OF_KILLED_PROCESSES

@@ -22,7 +22,7 @@ from pipelines import (
     triple,
 )
 from quotas import slow_output
-from spark_backend import MARKS
+from spark_jvm import MARKS
 from thorough import THOROUGH
 
 from streamreasoner.io.kafka.broker import Broker

@@ -151,12 +151,6 @@ BUGS = {
         "            self.forget()\n        return None\n",
         "tests/faults/test_kill_in_a_search.py",
     ),
-    "Spark's state lacks the last epoch": Bug(
-        "service/recover.py",
-        "resumed.resume(config.state.tables / TRACE, recovered.point.before)",
-        "resumed.resume(config.state.tables / TRACE, recovered.point.before - 1)",
-        "tests/faults/test_kill_on_spark.py",
-    ),
     "Spark is not started again": Bug(
         "service/supervise.py",
         "if stop.requested or slower is None or guest or spark_session.submitted():",

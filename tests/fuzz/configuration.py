@@ -69,6 +69,5 @@ class Configuration:
         repr(config).encode()
         security.java(config.kafka.security)
         security.librdkafka(config.kafka.security)
-        assert config.spark_state
         kinds = sorted({*config.semantics.values(), config.output.format, config.output.envelope})
         return f"{ACCEPTED}{kinds} {len(config.input.map)} {config.kafka.security.protocol}"

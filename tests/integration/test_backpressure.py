@@ -18,7 +18,7 @@ from pipelines import (
     terminate,
     triple,
 )
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.io.observer import PipelineObserver
 from streamreasoner.io.spark.internals.read_limit import ReadLimit

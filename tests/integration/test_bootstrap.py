@@ -22,11 +22,12 @@ from pipelines import (
     running,
     triple,
 )
-from spark_backend import MARKS
+from spark_jvm import MARKS
 from thorough import THOROUGH
 from typer.testing import CliRunner
 
 from streamreasoner import cli
+from streamreasoner.backends.columnar import arena
 from streamreasoner.errors import (
     ConfigError,
     DataError,
@@ -81,20 +82,20 @@ def trace(case):
 
 
 @pytest.mark.parametrize(
-    ("backend", "facts", "limits"),
-    [("columnar", 30, {}), ("spark", 30 if THOROUGH else 22, {"max_state_bytes": 1})],
+    "addressable", [arena.ADDRESSABLE_UNITS, 200], ids=["one store", "ever more parts"]
 )
-def test_files_and_then_messages_equal_messages(broker, tmp_path, backend, facts, limits):
-    """Facts, multiplicities, iterations, and what is published; in memory, or moved to Spark."""
-    rng = random.Random(backend)
-    before, after = [*random_edges(rng, facts)], [*random_edges(rng, facts // 2)]
-    loaded = new_case(broker, tmp_path / "loaded", RULES, pipeline=limits)
+def test_files_and_then_messages_equal_messages(broker, tmp_path, monkeypatch, caplog, addressable):
+    """Facts, multiplicities, iterations, and what is published; also if records need parts."""
+    monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", addressable)
+    rng = random.Random("columnar")
+    before, after = [*random_edges(rng, 30)], [*random_edges(rng, 15)]
+    loaded = new_case(broker, tmp_path / "loaded", RULES, pipeline={"backend": "auto"})
     file = patch(tmp_path / "facts.rdfp", before)
-    epochs = 3 if facts == 30 else 2
     said = invoke(loaded, "bootstrap", file, "--facts-per-epoch", 13)
-    assert f"Loaded {facts} facts in {epochs} epochs. Go on" in said.stdout
+    assert "Loaded 30 facts in 3 epochs. Go on" in said.stdout
     assert net(changes(loaded)) == expected(before)
-    assert (loaded.config.state.directory / "backend").read_text() == backend
+    assert ("divided among" in caplog.text) == (addressable == 200)
+    monkeypatch.undo()
     with pipeline(loaded.config):
         await_published(loaded, produce(loaded, messages(after)))
     sent = new_case(broker, tmp_path / "sent", RULES)
@@ -107,10 +108,9 @@ def test_files_and_then_messages_equal_messages(broker, tmp_path, backend, facts
     assert len({epoch for *_, epoch in output}) > 2
 
 
-@pytest.mark.parametrize("backend", ["columnar", "spark"] if THOROUGH else ["columnar"])
-def test_a_bootstrap_that_is_killed_goes_on(broker, tmp_path, backend):
+def test_a_bootstrap_that_is_killed_goes_on(broker, tmp_path):
     """Killed at every durable step in turn, and run again each time, it loads every fact once."""
-    case = new_case(broker, tmp_path, RULES, pipeline={"backend": backend})
+    case = new_case(broker, tmp_path, RULES)
     updates = [*random_edges(random.Random(4), 4 * (len(POINTS) + 2))]
     file = patch(tmp_path / "facts.rdfp", updates)
     for number, point in enumerate(KILLS):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines import await_published, changes, fact, net, new_case, no_change_twice, produce
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.backends.parts.here import PartsHere
 from streamreasoner.service.assemble import pipeline

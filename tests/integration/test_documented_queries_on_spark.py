@@ -5,7 +5,7 @@ from __future__ import annotations
 import documented_views
 import pytest
 from examples.cases import FOLDER
-from spark_backend import MARKS
+from spark_jvm import MARKS
 from thorough import THOROUGH
 
 pytestmark = MARKS

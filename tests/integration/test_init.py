@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 from pipelines import Case, changes, committed, eventually, net, published
-from spark_backend import MARKS
+from spark_jvm import MARKS
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app

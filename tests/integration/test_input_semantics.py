@@ -6,7 +6,7 @@ import json
 
 import pytest
 from pipelines import await_published, changes, committed, fact, net, new_case, produce
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.errors import StateError
 from streamreasoner.io.kafka.topics import create_topics

@@ -14,8 +14,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AclPermissionType
 from pipelines import Case, await_published, changes, eventually, fact, net, new_case, produce
 from secure_broker import KEY_PASSWORD, PASSWORD, USER, grant, revoke, secure_broker
-from spark_backend import MARKS_OF_AN_OWN_JVM
-from spark_jvm import joined
+from spark_jvm import MARKS_OF_AN_OWN_JVM, joined
 from thorough import THOROUGH
 
 from streamreasoner.config.kafka import own_topics, topic_keys

@@ -16,7 +16,7 @@ import pytest
 from deltalake import DeltaTable
 from kafka import KafkaProducer
 from pipelines import await_published, changes, net, new_case, no_change_twice, triple
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from benchmarks import harness
 from streamreasoner import rulesets

@@ -5,7 +5,7 @@ from __future__ import annotations
 from control_builders import CONTROL_REASONS
 from kafka import KafkaAdminClient
 from pipelines import await_published, changes, committed, fact, net, new_case, produce, triple
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.io.formats.rejected import Reason
 from streamreasoner.io.kafka.topics import create_topics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from counting import RULES, expected
 from pipelines import await_published, changes, committed, fact, net, new_case, produce
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.service.assemble import pipeline
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from object_store import object_store
 from pipelines import await_published, changes, fact, net, new_case, produce
-from spark_backend import MARKS
+from spark_jvm import MARKS
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app

@@ -9,7 +9,7 @@ from collections import Counter
 import oracle
 import pytest
 from pipelines import await_published, changes, committed, net, new_case, produce, triple
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.errors import ConfigError
 from streamreasoner.program import check_text

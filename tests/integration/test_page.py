@@ -19,7 +19,7 @@ from pipelines import await_published, eventually, fact, new_case, producing
 from prometheus_server import free_port
 from selenium.webdriver import Keys
 from serving import ask, await_ready, serving
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.config.secrets import Secret
 from streamreasoner.service.assemble import pipeline

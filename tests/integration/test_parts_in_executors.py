@@ -20,7 +20,7 @@ from pipelines import (
     running,
     terminate,
 )
-from spark_backend import MARKS
+from spark_jvm import MARKS
 from thorough import THOROUGH
 
 from streamreasoner.errors import EnvironmentSetupError

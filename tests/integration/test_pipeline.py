@@ -19,7 +19,7 @@ from pipelines import (
     produce,
     triple,
 )
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.errors import StateError
 from streamreasoner.program import check_text

@@ -21,7 +21,7 @@ from pipelines import (
     produce,
 )
 from pyspark.sql import SparkSession
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.errors import (
     ConfigError,
@@ -47,8 +47,6 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "7",
     "spark.sql.execution.arrow.useLargeVarTypes": "true",
 }
-EXTENSIONS, CATALOG = "spark.sql.extensions", "spark.sql.catalog.spark_catalog"
-DELTA = {name: session.WITH_DELTA[name] for name in (EXTENSIONS, CATALOG)}
 
 
 def user_session(**settings):
@@ -63,9 +61,9 @@ def user_session(**settings):
 
 
 @pytest.fixture
-def user(request):
+def user():
     """A session of a user."""
-    made = user_session(**SETTINGS, **getattr(request, "param", {}))
+    made = user_session(**SETTINGS)
     yield made
     made.stop()
 
@@ -81,12 +79,9 @@ def send(case, updates):
     return produce(case, (fact(name, *args, diff=diff) for name, args, diff in updates))
 
 
-@pytest.mark.parametrize(
-    ("backend", "user"), [("columnar", {}), ("spark", DELTA)], indirect=["user"]
-)
-def test_the_session_stays_and_the_pipeline_goes_on(broker, user, tmp_path, backend):
+def test_the_session_stays_and_the_pipeline_goes_on(broker, user, tmp_path):
     """Stopped and run again, it publishes what a single run would; the session is as it was."""
-    case = new_case(broker, tmp_path, RULES, pipeline={"backend": backend})
+    case = new_case(broker, tmp_path, RULES)
     generator = random.Random(7)
     sent = [edges(generator) for _ in range(3)]
     user.sql("create temporary view mine as select 1 as one")
@@ -181,19 +176,21 @@ def test_a_stop_does_not_wait_for_kafka(user, tmp_path):
         assert net(changes(case)) == {("path", ("<x:a>", "<x:b>"))}
 
 
-def test_what_is_missing_is_refused_by_name(broker, user, tmp_path):
-    """Before anything is read or written; settings are given as they are written."""
-    case = new_case(broker, tmp_path, RULES, pipeline={"backend": "spark"})
+def test_what_is_missing_is_refused_by_name(broker, user, tmp_path, monkeypatch):
+    """Before anything is read or written; packages are given as they are written."""
+    case = new_case(broker, tmp_path, RULES)
+    monkeypatch.setitem(session._CLASSES, session.CONNECTOR, "org.example.NotThere")  # noqa: SLF001
     with pytest.raises(EnvironmentSetupError) as caught:
         run(case.file, spark=user)
-    for name, value in DELTA.items():
-        assert f'.config("{name}", "{value}")' in str(caught.value)
-        assert f"--conf {name}={value}" in str(caught.value)
+    packages = user.conf.get("spark.jars.packages")
+    wanted = f"{packages},{session.CONNECTOR}"
+    assert f'.config("spark.jars.packages", "{wanted}")' in str(caught.value)
+    assert f"spark-submit --packages {wanted}" in str(caught.value)
     with pytest.raises(EnvironmentSetupError, match=r"classic Spark session.*builtins\.object"):
         start(case.file, spark=object())
     with pytest.raises(ConfigError, match=r"no\.toml"):
         start(tmp_path / "no.toml", spark=user)
     case.raw["rules"]["program"] = "./no.dl"
-    with pytest.raises(StartError, match=r"(?s)spark\.sql\.extensions.*There is no rule file"):
+    with pytest.raises(StartError, match=r"(?s)spark\.jars\.packages.*There is no rule file"):
         run(case.file, spark=user)
     assert user.range(3).count() == 3

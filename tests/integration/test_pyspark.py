@@ -8,7 +8,7 @@ import pickle
 import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 from rdflib import URIRef
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner import Reasoner, Update
 from streamreasoner.errors import DataError, EnvironmentSetupError

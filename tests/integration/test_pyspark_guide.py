@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import sessions_of_documents
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 pytestmark = [*MARKS, pytest.mark.usefixtures("spark")]
 

@@ -9,7 +9,7 @@ import uuid
 import pytest
 from graphs import RULES, expected, random_edges
 from pipelines import await_published, changes, net, new_case, no_change_twice, produce, triple
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.io.observer import PipelineObserver
 from streamreasoner.service import assemble

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from pipelines import await_published, changes, committed, net, new_case, produce
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.service.assemble import pipeline
 

@@ -1,11 +1,10 @@
-"""A rule set of SPARQL-RL in a running pipeline, and on the Spark backend."""
+"""A rule set of SPARQL-RL in a running pipeline."""
 
 from __future__ import annotations
 
 import json
 import uuid
 
-from driver import Driver
 from pipelines import (
     DEADLINE_SECONDS,
     await_published,
@@ -18,11 +17,10 @@ from pipelines import (
 )
 from prometheus_server import free_port
 from serving import ask, await_ready
-from spark_backend import MARKS
+from spark_jvm import MARKS
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app
-from streamreasoner.program.checked import check_source
 from streamreasoner.service.assemble import pipeline
 
 pytestmark = MARKS
@@ -94,15 +92,3 @@ def test_a_rule_set_is_added_explained_and_removed(broker, tmp_path):
         assert derived(case) == found
         command(case, "remove", str(policy))
         assert derived(case) == set()
-
-
-def test_the_spark_backend_has_the_facts_of_the_other(spark_store, tmp_path):
-    """After each insertion, and after each deletion."""
-    (tmp_path / "staff.srl").write_text(STAFF)
-    checked = check_source(POLICY, str(tmp_path / "policy.srl"))
-    epochs = [[("triple", each, multiplicity)] for multiplicity in (1, -1) for each in TRIPLES]
-    one, other = Driver(checked), Driver(checked, store=spark_store())
-
-    assert [*map(set, other.changes(epochs))] == [*map(set, one.changes(epochs))]
-    assert other.closure() == one.closure()
-    assert other.trace() == one.trace()

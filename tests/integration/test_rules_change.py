@@ -25,7 +25,7 @@ from pipelines import (
     published,
     triple,
 )
-from spark_backend import MARKS
+from spark_jvm import MARKS
 from sparql_judge import comparable
 from sparql_judge import fact as rdf_fact
 from typer.testing import CliRunner

@@ -29,7 +29,7 @@ from record_messages import (
 )
 from schema_registry_server import SchemaRegistryServer
 from secure_broker import certificate
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.config import parse
 from streamreasoner.errors import SchemaRegistryError, StateError

@@ -12,7 +12,7 @@ import psutil
 from pipelines import await_published, committed, eventually, fact, new_case, produce
 from prometheus_server import free_port
 from serving import ask, await_ready, events
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.service.assemble import pipeline
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from pipelines import committed, eventually, fact, net, new_case, parse_change, produce
-from spark_backend import MARKS
+from spark_jvm import MARKS
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app
@@ -43,7 +43,7 @@ def output(case):
 
 
 def test_two_pipelines_publish_the_same_bytes(broker, tmp_path):
-    """One reads in pieces and restarts, the other reads all at once in Spark; ticks close slots."""
+    """One reads in pieces and restarts, the other all at once on two parts; ticks close slots."""
     slots = {"granularity": "PT1S", "allowed_lateness": "PT2S", "idle_advance": "PT1S"}
     one = new_case(broker, tmp_path / "one", PRESENCE, time=slots)
     for number in (1, 2):
@@ -59,7 +59,7 @@ def test_two_pipelines_publish_the_same_bytes(broker, tmp_path):
         PRESENCE,
         kafka=names,
         time=slots,
-        pipeline={"backend": "spark"},
+        pipeline={"cores": 2},
     )
     with pipeline(other.config):
         eventually(lambda: output(other), output(one))

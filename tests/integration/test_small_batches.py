@@ -10,7 +10,7 @@ import pytest
 from graphs import RULES, expected, random_edges
 from kafka import KafkaAdminClient, KafkaProducer
 from pipelines import await_published, changes, net, new_case, no_change_twice, produce, triple
-from spark_backend import MARKS, spark_session
+from spark_jvm import MARKS, spark_session
 
 from streamreasoner.io.spark.internals.running_source import FEW, PlannedRows
 from streamreasoner.io.spark.source import COLUMNS, read_stream

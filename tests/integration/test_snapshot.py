@@ -21,7 +21,7 @@ from pipelines import (
     reader,
     triple,
 )
-from spark_backend import MARKS
+from spark_jvm import MARKS
 from thorough import THOROUGH
 from typer.testing import CliRunner
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_backend import MARKS, spark_session
+from spark_jvm import MARKS, spark_session
 
 from benchmarks.spark_meter import SETTINGS, Cost, Meter
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
+import psutil
 from pyspark.java_gateway import ensure_callback_server_started
-from spark_backend import MARKS_OF_AN_OWN_JVM, spark_session
-from spark_jvm import joined
+from spark_jvm import MARKS_OF_AN_OWN_JVM, joined, spark_session
 
 pytestmark = MARKS_OF_AN_OWN_JVM
 DEADLINE_SECONDS = 300
@@ -45,3 +46,16 @@ def test_a_function_that_java_drops_is_not_one_of_another_process(spark_environm
             assert batches.acquire(timeout=DEADLINE_SECONDS)
             assert query.isActive, query.exception()
         query.stop()
+
+
+def test_jars_stay_where_they_are_and_settings_out_of_sight(spark):
+    """A start copies no jar into the state directory, and the command line has no settings."""
+    place = Path(spark.conf.get("spark.local.dir"))
+    assert list(place.rglob("*.jar")) == []
+    port = spark.sparkContext._gateway.gateway_parameters.port  # noqa: SLF001 - not shown elsewhere
+    listening = (item for item in psutil.net_connections("tcp") if item.status == "LISTEN")
+    command = psutil.Process(
+        next(item.pid for item in listening if item.laddr.port == port)
+    ).cmdline()
+    assert "org.apache.spark.deploy.SparkSubmit" in command
+    assert "spark.sql" not in " ".join(command)

@@ -10,7 +10,7 @@ import zipimport
 
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.io.spark.tasks import worker_daemon
 

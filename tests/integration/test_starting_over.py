@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 from pipelines import await_published, changes, committed, fact, net, new_case, produce
-from spark_backend import MARKS
+from spark_jvm import MARKS
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from pipelines import (
     await_published,
     changes,
@@ -17,7 +16,7 @@ from pipelines import (
 )
 from prometheus_server import free_port
 from serving import ask, await_ready
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.rdf.triple_terms import triple_term
 from streamreasoner.service.assemble import pipeline
@@ -42,15 +41,13 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("backend", ["columnar", "spark"])
-def test_triple_terms_from_topic_to_topic(broker, tmp_path, backend):
+def test_triple_terms_from_topic_to_topic(broker, tmp_path):
     """What is derived of them is published, asked for, explained and retracted; others are dead."""
     port = free_port()
     case = new_case(
         broker,
         tmp_path,
         RULES,
-        pipeline={"backend": backend},
         server={"port": port, "facts": True},
     )
     said = [triple("_:r", REIFIES, QUOTED), triple("_:r", f"<{EX}by>", B)]

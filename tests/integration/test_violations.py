@@ -8,7 +8,7 @@ import uuid
 import pytest
 from control_builders import control
 from pipelines import await_published, changes, committed, fact, net, new_case, produce
-from spark_backend import MARKS
+from spark_jvm import MARKS
 
 from streamreasoner.errors import StateError
 from streamreasoner.service.assemble import pipeline

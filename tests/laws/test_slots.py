@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from driver import Driver
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from slot_builders import AHEAD, PARTITIONS, SECOND, START, Sent, Stream, cut
 from thorough import THOROUGH
 
+from streamreasoner.backends.store import in_memory, restored
 from streamreasoner.io.formats.reading.timestamps import iso
 from streamreasoner.program import check_text
 
@@ -190,9 +192,14 @@ def check(one, other, arguments, store=None):
     assert published == sorted(wanted, key=lambda each: each[0] == "crowd")
 
 
+def on_parts(tables, before):
+    """The state that tables have before an epoch, divided among two parts."""
+    return restored(tables, before, empty=partial(in_memory, 2))
+
+
 @SETTINGS
-@given(streams(GRANULARITIES, 8))
-def test_output_is_a_function_of_the_logs(arguments):
-    """Batches, restarts and crashes change no byte of the output, which is that of the oracle."""
+@given(streams(GRANULARITIES, 8), st.sampled_from([None, on_parts]))
+def test_output_is_a_function_of_the_logs(arguments, store):
+    """Batches, restarts, crashes and parts change no byte of the output, that of the oracle."""
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        check(one, other, arguments)
+        check(one, other, arguments, store)

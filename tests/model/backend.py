@@ -164,10 +164,10 @@ class ModelBackend:
         )
 
     def work(self):
-        """It does not count: derived heads are summed."""
+        """It counts none: derived heads are summed."""
         return NO_WORK
 
-    def commit(self, epoch, *, more=False):  # noqa: ARG002 - the state does not outlive the process
+    def commit(self):
         """Copy the state."""
         self._committed, self._committed_program = self.state.copy(), self.program
         self._present, self._work = self._committed.present, 0
@@ -176,10 +176,6 @@ class ModelBackend:
         """Return to the copy."""
         self.state, self.program = self._committed.copy(), self._committed_program
         self._present, self._work = self._committed.present, 0
-
-    def holds(self, epoch):  # noqa: ARG002 - part of the port
-        """Always false: the state does not outlive its process."""
-        return False
 
     def restore(self, rows):
         """Load multiplicities; results and transitions follow from them."""
@@ -193,7 +189,7 @@ class ModelBackend:
         for reduction in self.program.plan.reductions:
             self.state.results[reduction] = self._reduced(reduction)
         self.state.settle_all(self.program)
-        self.commit(0)
+        self.commit()
 
     def trace(self, predicate):
         """Every (fact, iteration, multiplicity) of a predicate."""

@@ -91,7 +91,7 @@ def write(case):
 
 def main(name, backend):
     """Write the archive."""
-    left_out = ("state/tmp",) if backend == "spark" else ("state/tmp", "state/spark")
+    left_out = "state/tmp"
     with tempfile.TemporaryDirectory() as folder, Broker() as broker:
         directory = Path(folder)
         record = write(configuration(broker.bootstrap_servers, directory, name, backend))

@@ -256,7 +256,7 @@ WRONG_IMPORTS = {
     "engine/planted.py": ("pyspark", "Spark is known to its source, its backend and its users"),
     "explain/planted.py": (
         "duckdb",
-        "DuckDB is known to the Spark backend, the replica and queries",
+        "DuckDB is known to the replica and queries",
     ),
     "state/delta/planted.py": ("deltalake", "Delta-rs is known to the tests"),
     "server/planted.py": (

@@ -6,38 +6,20 @@ A row is a fact whose first argument is its number; the rule for it derives `res
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import chain
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from driver import Driver
 from values.executors import Aggregates, Applies, Compares
 from values.tables import XSD
 
-from streamreasoner.backends.spark.backend import SparkBackend
-from streamreasoner.backends.spark.epoch.groups import results, winning
-from streamreasoner.backends.spark.queries.columns import (
-    LATTICE,
-    MULTIPLICITY,
-    OLD,
-    PREDICATE,
-    TRANSITION,
-    argument,
-    fact,
-)
-from streamreasoner.plan.lower.lowering import lower
-from streamreasoner.plan.operands import NEGATE, RESULT, Column, Pattern
-from streamreasoner.plan.program_plan import Lattice, Reduction
+from streamreasoner.plan.operands import NEGATE
 from streamreasoner.program import check_text
 from streamreasoner.values.builtins import FUNCTIONS, MONOTONE_AGGREGATES, TESTS
 from streamreasoner.values.comparison import Operator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
-    from streamreasoner.backends.spark.queries.spark_rows import QueryRunner, SparkRows
     from streamreasoner.engine.session import Store
 
     Fact = tuple[str, tuple[str, ...], int]
@@ -119,70 +101,6 @@ class Backend(Compares, Applies, Aggregates):
         return (arguments for _, arguments in driver.closure(predicates))
 
 
-class DataFrames(Aggregates):
-    """Aggregation on Spark's executors, to which the Spark backend leaves many candidates.
-
-    It does nothing else of its own: on rows of data frames, conditions and functions are the same
-    Python functions as in the driver.
-
-    Args:
-        store: An empty store in Spark.
-    """
-
-    def __init__(self, store: Store) -> None:
-        backend = store.backend(lower(check_text("result(?i, ?v) :- member(?i, ?v, _) .")))
-        assert isinstance(backend, SparkBackend)
-        self._runner: QueryRunner = backend._runner  # noqa: SLF001 - the parts of the backend
-        self._terms: TermLookup = backend._terms  # noqa: SLF001 - that are under test
-
-    def aggregate(self, groups):
-        """A frame of candidates for each function."""
-        texts = chain.from_iterable((number(i), *dict(row[1])) for i, row in enumerate(groups))
-        ids = self._terms.intern_all(texts)
-        values: dict[int, int] = {}
-        for function in dict(groups):
-            members = [
-                (ids[number(i)], ids[term], times)
-                for i, (name, candidates) in enumerate(groups)
-                if name == function
-                for term, times in candidates
-            ]
-            aggregated = self._best if function in MONOTONE_AGGREGATES else self._total
-            values.update(aggregated(function, members))
-        terms = self._terms.texts(values.values())
-        found = {row: terms[value] for row, value in values.items()}
-        return [found.get(ids[number(i)]) for i in range(len(groups))]
-
-    def _total(self, function: str, members: Sequence[Member]) -> dict[int, int]:
-        """The results of a reduction; its candidates are matches, whose number is not negative."""
-        matches = [max(times, 0) for *_, times in members]
-        candidates = self._frame(members, {OLD: [0] * len(members), MULTIPLICITY: matches})
-        head = Pattern("result", (Column("#0"), Column(RESULT)))
-        reduction = Reduction("member", function, head)
-        changed = results(self._runner, self._terms, reduction, candidates, 2).arrow()
-        assert set(changed[MULTIPLICITY].to_pylist()) == {1}
-        return _by_group(changed)
-
-    def _best(self, function: str, members: Sequence[Member]) -> dict[int, int]:
-        """The winners of a lattice."""
-        nothing = [0] * len(members)
-        multiplicities = [times for *_, times in members]
-        columns = {LATTICE: nothing, "upto": multiplicities, "before": nothing, TRANSITION: nothing}
-        candidates = self._frame(members, {PREDICATE: ["result"] * len(members), **columns})
-        lattice = Lattice(Pattern("result", (None, None)), 1, function)
-        changed = winning(self._runner, self._terms, lattice, candidates, fact(3)).arrow()
-        return _by_group(changed.filter(pc.equal(changed[TRANSITION], 1)))
-
-    def _frame(
-        self, members: Sequence[Member], columns: Mapping[str, Sequence[object]]
-    ) -> SparkRows:
-        """Candidates with some more columns, as a frame."""
-        rows, values, _ = zip(*members, strict=True)
-        cells = {argument(0): rows, argument(1): values, argument(2): [0] * len(rows), **columns}
-        table = pa.table([pa.array(cells[name]) for name in cells], list(cells))
-        return self._runner.from_frame(self._runner.from_table(table).frame)
-
-
 def number(row: int) -> str:
     """The number of a row, as a term."""
     return f"<row:{row}>"
@@ -229,8 +147,3 @@ def _members(
             yield from ((name, (row, term, number(i)), 1) for i in range(times))
         else:
             yield name, (row, term, number(0)), times
-
-
-def _by_group(table: pa.Table) -> dict[int, int]:
-    """Id of the value by id of the row."""
-    return dict(zip(*(table[argument(i)].to_pylist() for i in range(2)), strict=True))

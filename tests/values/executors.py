@@ -79,14 +79,14 @@ class Executor(Compares, Orders, Applies, Aggregates, ABC):
 
 
 class Functions(Executor):
-    """The functions in Python, which both backends and explanations call."""
+    """The functions in Python, which backends and explanations call."""
 
     def compare(self, pairs):
-        """Compare with `functions.order`, as conditions on Spark's rows do."""
+        """Compare with `functions.order`, as explanations do."""
         return [_accepted(compare(left, right)) for left, right in pairs]
 
     def order(self, terms):
-        """Sort by the bytes by which Spark and DuckDB compare terms too."""
+        """Sort by the bytes of a key."""
         return sorted(terms, key=order_key)
 
     def apply(self, calls):

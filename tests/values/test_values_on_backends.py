@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import pytest
-from spark_backend import MARKS_OF_AN_OWN_JVM
-from values.engines import Backend, DataFrames
-from values.executors import Aggregates, Applies, Compares
+from teams import store_elsewhere
+from values.engines import Backend
 from values.tables import (
     AGGREGATIONS,
     APPLICATIONS,
@@ -21,8 +20,6 @@ from values.tables import (
     wrong,
 )
 
-pytestmark = MARKS_OF_AN_OWN_JVM
-
 ITSELF = [(each.term, each.term) for each in EDGE_TERMS]
 
 
@@ -30,7 +27,7 @@ ITSELF = [(each.term, each.term) for each in EDGE_TERMS]
 class Results:
     """What an executor says about all rows, by row; computed when the first is asked for."""
 
-    executor: Compares | Applies | Aggregates
+    executor: Backend
 
     @cached_property
     def comparisons(self):
@@ -58,30 +55,15 @@ def columnar():
 
 
 @pytest.fixture(scope="module")
-def duckdb(spark_store):
-    """The Spark backend with few rows, which are in DuckDB."""
-    return Results(Backend(spark_store))
+def elsewhere():
+    """Two parts in other processes, which compute with replicas of the dictionary."""
+    return Results(Backend(partial(store_elsewhere, 2)))
 
 
-@pytest.fixture(scope="module")
-def frames(spark_store):
-    """The Spark backend with many rows, which are in data frames."""
-    return Results(DataFrames(spark_store()))
-
-
-ABLE = {"columnar": Backend, "duckdb": Backend, "frames": DataFrames}
-
-
-@pytest.fixture
+@pytest.fixture(params=["columnar", "elsewhere"])
 def results(request):
-    """The results of the backend of this name."""
+    """The results of a backend."""
     return request.getfixturevalue(request.param)
-
-
-def of(base):
-    """Parametrize a test over the backends that do something."""
-    able = [name for name, executor in ABLE.items() if issubclass(executor, base)]
-    return pytest.mark.parametrize("results", able, indirect=True)
 
 
 def rows_of(table):
@@ -91,40 +73,34 @@ def rows_of(table):
     )
 
 
-@of(Compares)
 @rows_of(COMPARISONS)
 def test_comparisons(results, at, row):
     """Two terms compare as the table says."""
     assert results.comparisons[at] == row.holding
 
 
-@of(Compares)
 def test_a_term_equals_itself(results):
     """Every term is equal to itself, whatever it is."""
     assert set(results.comparisons[len(COMPARISONS) :]) == {HOLDING["="]}
 
 
-@of(Applies)
 @rows_of(APPLICATIONS)
 def test_functions(results, at, row):
     """A function or an operator has the value that the table says, or none."""
     assert results.applications[at] == row.value
 
 
-@of(Applies)
 def test_kinds(results):
     """Each term is of its kind; a function has no value for a term of a kind it does not take."""
     assert wrong((*KIND_TESTS, *WRONG_KINDS), results.applications[len(APPLICATIONS) :]) == {}
 
 
-@of(Aggregates)
 @rows_of(AGGREGATIONS)
 def test_aggregates(results, at, row):
     """A group has the value that the table says, or none."""
     assert results.aggregations[at] == row.value
 
 
-@of(Aggregates)
 def test_neighbours(results):
     """Of two neighbours in the total order, the first is the least and the second the greatest."""
     assert wrong(NEIGHBOURS, results.aggregations[len(AGGREGATIONS) :]) == {}

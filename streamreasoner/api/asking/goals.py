@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.query.goals.goal_program import GoalProgram, Shape
     from streamreasoner.query.sparql.answers import Answer
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Goals:
 
     def answered(
         self, program: CheckedProgram, goal: FactPattern
-    ) -> tuple[NDArray[np.int32], TermDictionary]:
+    ) -> tuple[NDArray[np.int32], Dictionary]:
         """The facts that match a goal of a program, and their terms.
 
         Raises:
@@ -266,7 +266,7 @@ def _check_arities(program: CheckedProgram, session: Session) -> None:
 
 
 def solutions(
-    goal: FactPattern, rows: NDArray[np.int32], terms: TermDictionary, columns: tuple[str, ...]
+    goal: FactPattern, rows: NDArray[np.int32], terms: Dictionary, columns: tuple[str, ...]
 ) -> Answer:
     """The values of a goal's variables, each once and in order; of one without, whether it holds.
 
@@ -287,7 +287,7 @@ def solutions(
 
 
 def _values(
-    goal: FactPattern, names: Sequence[str], rows: NDArray[np.int32], terms: TermDictionary
+    goal: FactPattern, names: Sequence[str], rows: NDArray[np.int32], terms: Dictionary
 ) -> NDArray[np.int32]:
     """The values of variables in facts, rows of ids."""
     places = {

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rdflib.term import Node
 
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.shapes.compile import CompiledShapes
     from streamreasoner.sparql.algebra import Path
 
@@ -112,7 +112,7 @@ def compiled_shapes(program: CheckedProgram) -> CompiledShapes:
 def validation_report(
     program: CheckedProgram,
     facts: Callable[[Iterable[str]], Mapping[str, NDArray[np.int32]]],
-    dictionary: TermDictionary,
+    dictionary: Dictionary,
 ) -> ValidationReport:
     """The report of the present facts.
 

@@ -300,7 +300,7 @@ class ColumnarBackend:
             rules[:, layout.WORK_NANOSECONDS],
         )
 
-    def commit(self, epoch: int, *, more: bool = False) -> None:  # noqa: ARG002 - the state does not outlive the process
+    def commit(self) -> None:
         """Make the epoch's changes final."""
         self.compare()
         journaled = self._state.scalars[layout.JOURNALED_FACTS]
@@ -324,10 +324,6 @@ class ColumnarBackend:
             self._undo(self._change)
             self._state.recount()
             self._change = None
-
-    def holds(self, epoch: int) -> bool:  # noqa: ARG002 - part of the port
-        """Always false: the state does not outlive its process."""
-        return False
 
     def _undo(self, change: ProgramChange) -> None:
         """Return to the former program, after multiplicities have been restored."""
@@ -431,7 +427,11 @@ class ColumnarBackend:
         return group_result(self._state, self._dictionary, group)
 
     def _check(self, status: int) -> None:
-        check(status, self._state, self._builtins)
+        check(status, self._state, self._builtins, divisible=self._is_divisible())
+
+    def _is_divisible(self) -> bool:
+        """Whether the epoch could be evaluated on more parts: not if it changes the program."""
+        return self._change is None
 
 
 LOGGED = 1 << 12

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from streamreasoner.backends.columnar.arena import is_limited_by_addresses
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine.ports import BudgetSpentError
-from streamreasoner.errors import MultiplicityOverflowError
-from streamreasoner.system.capacity import full
+from streamreasoner.errors import MultiplicityOverflowError, StateFullError
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arena import Arena
     from streamreasoner.backends.columnar.callbacks import Builtins
 
 
-def check(status: int, state: Arena, builtins: Builtins) -> None:
+def check(status: int, state: Arena, builtins: Builtins, *, divisible: bool) -> None:
     """Raise the error that a kernel has met, if any.
 
     Args:
         status: What it has returned.
         state: What it has run on.
         builtins: What it has called.
+        divisible: Whether more parts could hold what this state does.
     """
     match status:
         case layout.OK:
@@ -29,15 +29,34 @@ def check(status: int, state: Arena, builtins: Builtins) -> None:
         case layout.OVERFLOW:
             raise MultiplicityOverflowError
         case layout.FULL:
-            records = state.fill
-            raise full(
-                "The state is full: the records of its facts use",
-                records,
-                by_addresses=is_limited_by_addresses(records),
-            )
+            raise _full(state, divisible=divisible)
         case layout.SPENT:
             raise BudgetSpentError
         case layout.FAILED:
             raise builtins.failure()
         case _:
             raise AssertionError(f"Unknown kernel status {status}.")
+
+
+def _full(state: Arena, *, divisible: bool) -> StateFullError:
+    """The error for an epoch whose facts do not fit, with advice."""
+    limit = "this machine's memory allows"
+    remedy = (
+        "To make room, use a machine with more memory, or executors of several machines "
+        '(pipeline.backend = "executors").'
+    )
+    if is_limited_by_addresses(state.fill):
+        limit = "can be addressed in one part"
+        remedy = (
+            "To make room, raise pipeline.cores, or the cores of the reasoner; with the backend "
+            '"executors" raise pipeline.parts.'
+        )
+    if not divisible:
+        remedy = (
+            "To change the program, one part has to hold all facts. Write them to files with "
+            "`streamreasoner rebuild`, and load them into a new pipeline with the new program."
+        )
+    return StateFullError(
+        f"The state is full: the records of its facts use {state.fill} that {limit}. The epoch was "
+        f"rolled back. {remedy}"
+    )

@@ -169,9 +169,9 @@ class PartsBackend:
         times = [each.nanoseconds for each in found]
         return Work(found[0].rules, np.sum(firings, axis=0), np.sum(times, axis=0))
 
-    def commit(self, epoch: int, *, more: bool = False) -> None:
+    def commit(self) -> None:
         """Make the epoch's changes final."""
-        self._parts.commit(epoch, more=more)
+        self._parts.commit()
         self._work = None
         if self._parts is not self._former:
             self._divide_anew()
@@ -192,10 +192,6 @@ class PartsBackend:
         if self._parts is self._former:
             self._parts.rollback()
         self._parts = self._former
-
-    def holds(self, epoch: int) -> bool:  # noqa: ARG002 - part of the port
-        """Always false: the state does not outlive its processes."""
-        return False
 
     def restore(self, rows: Iterable[TraceRows]) -> None:
         """Load the trace of an earlier run into an empty state."""

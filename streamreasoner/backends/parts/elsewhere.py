@@ -241,9 +241,9 @@ class PartsElsewhere:
         changed = {name for names in self._team.call("read_changes") for name in names}
         return EpochChanges(**{name: _Collection(self._team, name) for name in changed})
 
-    def commit(self, epoch: int, *, more: bool = False) -> None:
+    def commit(self) -> None:
         """Make the epoch's changes final."""
-        self._team.call("commit", epoch, more)
+        self._team.call("commit")
 
     def rollback(self) -> None:
         """Undo the epoch completely."""

@@ -189,11 +189,11 @@ class PartsHere:
             tuple(chain.from_iterable(each.trace for each in found)),
         )
 
-    def commit(self, epoch: int, *, more: bool = False) -> None:
+    def commit(self) -> None:
         """Make the epoch's changes final."""
         if self._was_large or self.parts[0].is_anew:
             self._is_large = self._was_large
-            self._take(lambda part: part.commit(epoch, more=more))
+            self._take(lambda part: part.commit())
         else:
             turns.commit_all(self.addresses)
         self._is_large = self._was_large = False

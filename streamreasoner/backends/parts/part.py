@@ -213,9 +213,9 @@ class Part(ColumnarBackend):
         scalars = self._state.scalars
         return int(scalars[layout.FETCHED_HEADS]), int(scalars[layout.FETCHED_CHANGES])
 
-    def commit(self, epoch: int, *, more: bool = False) -> None:
+    def commit(self) -> None:
         """Make the epoch's changes final."""
-        super().commit(epoch, more=more)
+        super().commit()
         turns.note_copies(self.table)
 
     def rollback(self) -> None:

@@ -64,7 +64,7 @@ class Parts(Protocol):
         """What the epoch has changed so far."""
         ...
 
-    def commit(self, epoch: int, *, more: bool = False) -> None:
+    def commit(self) -> None:
         """Make the epoch's changes final."""
         ...
 

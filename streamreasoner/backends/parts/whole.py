@@ -28,6 +28,10 @@ class Whole(ColumnarBackend):
         """What it answers to its own question."""
         return [None if question is None else question(self) for question in questions]
 
+    def _is_divisible(self) -> bool:
+        """False, also while it is put together."""
+        return False
+
     def load(self, rows: Sequence[TraceRows | None]) -> None:
         """Load a block of a trace."""
         for batch in rows:

@@ -195,9 +195,9 @@ class Worker:
         """The blocks of a collection of EpochChanges."""
         return [*getattr(self._changes, collection)]
 
-    def commit(self, epoch: int, more: bool) -> None:  # noqa: FBT001 - sent by position
+    def commit(self) -> None:
         """Make the epoch's changes final."""
-        self._part.commit(epoch, more=more)
+        self._part.commit()
 
     def rollback(self) -> None:
         """Undo the epoch completely."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.session import Session
     from streamreasoner.io.formats.reading.format import Format
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
 
 GENERALIZED = ".generalized"
 """Part of the names of files of triples and quads that are not RDF."""
@@ -206,7 +206,7 @@ def _complete(path: Path) -> Iterator[Path]:
 
 
 def _write_lines(
-    directory: Path, predicate: str, facts: NDArray[np.int32], dictionary: TermDictionary
+    directory: Path, predicate: str, facts: NDArray[np.int32], dictionary: Dictionary
 ) -> int:
     """Write RDF to one file, and generalized RDF, if any, to another."""
     suffix = _LINES[predicate]
@@ -240,7 +240,7 @@ def _write_text(file: BinaryIO, lines: pa.Array) -> None:
 def _write_rows(
     path: Path,
     facts: NDArray[np.int32],
-    dictionary: TermDictionary,
+    dictionary: Dictionary,
     numbers: list[pa.Array] | None = None,
     *,
     header: bool,
@@ -262,5 +262,5 @@ def _write_rows(
             writer.write(pa.record_batch([*columns, *extra], schema=schema))
 
 
-def _columns(facts: NDArray[np.int32], dictionary: TermDictionary) -> list[pa.Array]:
+def _columns(facts: NDArray[np.int32], dictionary: Dictionary) -> list[pa.Array]:
     return [dictionary.decode(facts[:, i]) for i in range(facts.shape[1])]

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from streamreasoner.state.objects.mirror import Upload
 
 _AGE = re.compile(r"(\d{1,6})([dh])")
-_LOCAL = "file:"
 _BACKUPS = "delete them, or make them again"
 
 
@@ -119,7 +118,7 @@ def _erase(
             "diff": each.multiplicity,
         }
     wanted = {*request.terms}
-    for step in erase(state, request, used, stopped.copies, stopped.void):
+    for step in erase(state, request, used, stopped.copies):
         wanted |= args & {*step.terms}
         files = sorted(str(path) for path in step.files)
         terms = len(step.terms)
@@ -154,7 +153,6 @@ class _Stopped:
         held: Locks it.
         check: Refuses one that may not be erased now, once it is locked.
         batches: The last batch that Spark has committed, and the last one planned; None without.
-        void: The mark that the Spark backend's state is void, if there may be one.
         folders: What is searched at the end.
         copies: What may also hold terms, and is not needed: the next start makes it again.
         outside: Copies that this command does not reach, and what to do there.
@@ -166,7 +164,6 @@ class _Stopped:
     held: Callable[[], AbstractContextManager[Upload]]
     check: Callable[[], None]
     batches: Callable[[], tuple[int, int] | None]
-    void: Path | None
     folders: tuple[Path, ...]
     copies: tuple[Path, ...]
     outside: tuple[tuple[str, str], ...]
@@ -190,7 +187,6 @@ def _of_a_pipeline(config: Config) -> _Stopped:
         lambda: held(state),
         lambda: check_finished(state),
         batches,
-        state.spark_void,
         (state.directory, state.checkpoint_directory),
         tuple(_copies(config)),
         tuple(_outside(config)),
@@ -209,7 +205,6 @@ def _of_a_reasoner(directory: Path) -> _Stopped:
         lambda: _locked(directory),
         lambda: None,
         lambda: None,
-        None,
         (directory,),
         (directory / journal.NAME, directory / f"_{journal.NAME}.tmp"),
         (("backups and copies of the state", _BACKUPS),),
@@ -227,11 +222,8 @@ def _locked(directory: Path) -> Iterator[Upload]:
 
 def _copies(config: Config) -> list[Path]:
     """What of a pipeline's state may hold terms, too, and is made again."""
-    from pathlib import Path
-
-    copies = [config.state.directory / name for name in ("tmp", "attempts.json")]
-    place = config.spark_state
-    return [*copies, Path(place.removeprefix(_LOCAL))] if place.startswith(_LOCAL) else copies
+    state = config.state
+    return [*(state.directory / name for name in ("tmp", "attempts.json")), *state.former_copies]
 
 
 def _request(
@@ -293,9 +285,6 @@ def _outside(config: Config) -> Iterator[tuple[str, str]]:
     topics = [name for name, key in keys if key is not TopicKey.PROGRESS]
     yield f"topics {', '.join(topics)}", "their messages go with the retention of the topics"
     yield f"readers of {kafka.output_topic}", "they have applied the changes of -1; erase copies"
-    if not config.spark_state.startswith(_LOCAL):
-        what = "the Spark backend's state; delete it, the next start on Spark builds it again"
-        yield config.spark_state, what
     if "spark.local.dir" in config.spark.options:
         what = "temporary files of Spark; delete what a killed process has left"
         yield config.spark.options["spark.local.dir"], what

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.rejected import Rejected, Rejections
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import InputSources
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
 
 _INVALID_ID = -1
 _TEXT = pa.large_string()
@@ -163,7 +163,7 @@ class Codec:
 
     def __init__(
         self,
-        dictionary: TermDictionary,
+        dictionary: Dictionary,
         arities: Mapping[str, int] | None,
         options: InputOptions,
         constraints: Collection[str] = (),
@@ -262,7 +262,7 @@ class Codec:
                 messages = Messages(
                     of_format, rows, options.mappings, options.schemas, options.bases
                 )
-                yield from message_reader(format_)(messages, self._dictionary.local, rejected)
+                yield from message_reader(format_)(messages, self._dictionary, rejected)
 
     def _fits(self, rows: UpdateRows | EncodedUpdates, rejected: Rejections) -> bool:
         """Whether the program takes facts of the predicate with this arity; else rejects all."""
@@ -296,7 +296,7 @@ class Codec:
         if isinstance(rows, EncodedUpdates):
             times = timestamps.in_range(of_messages)
             _check_times(rows, times, rejected)
-            lengths = self._dictionary.local.lengths(rows.args)
+            lengths = self._dictionary.lengths(rows.args)
             self._check_lengths(rows, lengths.reshape(rows.args.shape), rejected)
             return _Checked(rows, times)
         terms = [
@@ -332,7 +332,7 @@ class Codec:
         rows, keep = group.rows, _not_rejected(group.rows, rejected)
         ids = np.full((len(keep), rows.arity), _INVALID_ID, dtype=np.int32)
         if isinstance(rows, EncodedUpdates):
-            ids[keep] = self._dictionary.resolve(rows.args[keep])
+            ids[keep] = rows.args[keep]
             return ids
         for position, terms in enumerate(group.terms or ()):
             kept = terms if keep.all() else terms.filter(pa.array(keep))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.updates import Changes
     from streamreasoner.io.formats.reading.format import Format
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.state.rows import DecodedChanges
 
 Header = tuple[str, bytes]
@@ -226,9 +226,7 @@ def encode_facts(  # noqa: PLR0917 - in the order of use
         yield Outgoing(_bytes(keys.filter(come)), values, headers, len(values), partition)
 
 
-def decode_changes(
-    changes: Iterable[Changes], dictionary: TermDictionary
-) -> Iterable[DecodedChanges]:
+def decode_changes(changes: Iterable[Changes], dictionary: Dictionary) -> Iterable[DecodedChanges]:
     """Changes with terms for ids, sorted by predicate and ids; the engine returns them unordered.
 
     Returns:
@@ -282,7 +280,7 @@ def _bytes(texts: pa.Array) -> list[bytes]:
     return encoded
 
 
-def _decoded(changes: Changes, dictionary: TermDictionary) -> DecodedChanges:
+def _decoded(changes: Changes, dictionary: Dictionary) -> DecodedChanges:
     """Changes of one predicate, sorted by ids, with terms for ids."""
     args = changes.args
     order = np.lexsort(tuple(args.T[::-1])) if args.shape[1] else slice(None)

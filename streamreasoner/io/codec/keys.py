@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.io.formats.reading.format import EncodedUpdates, UpdateRows
     from streamreasoner.io.formats.rejected import Rejections
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
 
 _NO_TOPIC = -1
 _NUL = "\0"
@@ -100,7 +100,7 @@ class KeyedMessages:
             )
             self._reject(rows, index, Reason.EXPIRING, detail, rejected)
 
-    def encode(self, dictionary: TermDictionary, rejected: Rejections) -> None:
+    def encode(self, dictionary: Dictionary, rejected: Rejections) -> None:
         """Give the keys of messages that are not rejected their ids.
 
         Args:

@@ -21,11 +21,10 @@ from streamreasoner.io.spark import session
 from streamreasoner.io.spark.session import RunningSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from streamreasoner.errors import StreamReasonerError
 
-_EXTENSIONS, _CATALOG = "spark.sql.extensions", "spark.sql.catalog.spark_catalog"
 _PACKAGES = "spark.jars.packages"
 _TOO_LOUD = "org.apache.spark.sql.kafka010.consumer.KafkaDataConsumer"
 # The process does not end with the query. Kafka's client waits for minutes if Kafka is away.
@@ -60,28 +59,22 @@ class ExistingSession:
                 "SparkSession.builder.getOrCreate()."
             )
 
-    def check(self, *, with_delta: bool) -> None:
-        """Refuse a session without what can only be set when Spark starts.
-
-        Args:
-            with_delta: Whether it reads and writes Delta tables.
+    def check(self) -> None:
+        """Refuse a session without the jars of the connector, which Spark takes when it starts.
 
         Raises:
             EnvironmentSetupError: Names what is missing, as it is written in Python and for
                 spark-submit.
         """
-        missing = dict(self._missing(with_delta=with_delta))
-        if not missing:
+        if session.is_connected(self.spark):
             return
-        lines = "".join(f'\n  .config("{name}", "{value}")' for name, value in missing.items())
-        words = " ".join(
-            f"--packages {value}" if name == _PACKAGES else f"--conf {name}={value}"
-            for name, value in missing.items()
-        )
+        present = self.spark.conf.get(_PACKAGES, None)
+        packages = ",".join((*([present] if present else ()), session.CONNECTOR))
         raise EnvironmentSetupError(
             "The Spark session does not have what a pipeline needs, and Spark takes it at its "
-            f"start only. In a new process, make the session with SparkSession.builder{lines}\n"
-            f"or start the program with\n  spark-submit {words}"
+            "start only. In a new process, make the session with SparkSession.builder\n"
+            f'  .config("{_PACKAGES}", "{packages}")\n'
+            f"or start the program with\n  spark-submit --packages {packages}"
         )
 
     def adopt(self, settings: Mapping[str, str], options: Mapping[str, str]) -> RunningSession:
@@ -91,13 +84,9 @@ class ExistingSession:
             settings: Settings for the location of the state.
             options: `spark.options` of the configuration; they override those chosen here.
 
-        Raises:
-            EnvironmentSetupError: The context does not have what the settings are for.
         """
-        with_delta = _EXTENSIONS in settings
-        self.check(with_delta=with_delta)
         own = self.spark.newSession()
-        _set(own, {**session.tuning(with_delta=with_delta), **_PATIENCE, **settings})
+        _set(own, {**session.TUNING, **_PATIENCE, **settings})
         late = _set(own, options)
         if late:
             _log.warning(
@@ -112,21 +101,6 @@ class ExistingSession:
         connection = None if client is None else client._gateway_client.get_thread_connection()  # noqa: SLF001
         if connection is not None:
             connection.close()
-
-    def _missing(self, *, with_delta: bool) -> Iterator[tuple[str, str]]:
-        """What is missing, as settings."""
-        conf = self.spark.conf
-        modules = session.missing_modules(self.spark, with_delta=with_delta)
-        if modules:
-            present = conf.get(_PACKAGES, None)
-            yield _PACKAGES, ",".join((*([present] if present else ()), *modules))
-        if with_delta:
-            extension = session.WITH_DELTA[_EXTENSIONS]
-            present = conf.get(_EXTENSIONS, None)
-            if extension not in (present or "").split(","):
-                yield _EXTENSIONS, f"{present},{extension}" if present else extension
-            if conf.get(_CATALOG, None) != session.WITH_DELTA[_CATALOG]:
-                yield _CATALOG, session.WITH_DELTA[_CATALOG]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,12 +39,9 @@ if TYPE_CHECKING:
 
 # Version 4.0.0 has the complete set of connector jars; it runs on every 4.0.x.
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
-DELTA = "io.delta:delta-spark_2.13:4.0.1"
 LOCAL_FILES = "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"
-PACKAGES = f"{CONNECTOR},{DELTA},{LOCAL_FILES}"
+PACKAGES = f"{CONNECTOR},{LOCAL_FILES}"
 """The modules that a session needs, in the form that `--packages` takes."""
-PACKAGES_WITHOUT_DELTA = f"{CONNECTOR},{LOCAL_FILES}"
-"""The same of a session without the Spark backend."""
 # Java 24 removed the security manager, which Hadoop's client still uses.
 NEWEST_JAVA = 23
 
@@ -59,12 +56,9 @@ _FLAGS = (
 )
 
 # Compiler and collector compete with the driver for few cores, so use cheap ones. The optimizing
-# compiler pays off only where Spark joins, not where it just passes messages on.
+# compiler pays off only where Spark joins, and here it just passes messages on.
 # A batch is copied a dozen times on its way to Python, so half of the heap is for what dies young.
-_LOCAL_FLAGS = ("-XX:+UseSerialGC", "-XX:NewRatio=1")
-_FLAGS_WITHOUT_DELTA = ("-XX:TieredStopAtLevel=1",)
-# Generating and compiling code for rows that are only copied takes more than interpreting them.
-_SETTINGS_WITHOUT_DELTA = {"spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+_LOCAL_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:NewRatio=1")
 
 _NAME_BITS = 60
 _FILE_SYSTEM = "spark.hadoop.fs.file.impl"
@@ -82,7 +76,7 @@ _LOCAL = {
 MOST_COLLECTED = "spark.driver.maxResultSize"
 """The setting that bounds what a query brings to the driver, in bytes; 0 for no bound."""
 
-_TUNING = {
+TUNING = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "false",
@@ -100,6 +94,8 @@ _TUNING = {
     _FILE_SYSTEM: _RAW_LOCAL_FILES,
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.codegen.wholeStage": "false",
+    # Compiling code for rows that are only copied takes more than interpreting them.
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.locality.wait": "0s",
     # Otherwise PySpark inspects the call stack for every column of a plan.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
@@ -109,30 +105,12 @@ _TUNING = {
     ),
 }
 
-
-WITH_DELTA = {
-    "spark.jars.packages": PACKAGES,
-    # Steps of an epoch collect what fits the driver, and bound it themselves.
-    MOST_COLLECTED: "0",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # The log of one table is small; reading it with 50 tasks takes seconds.
-    "spark.databricks.delta.snapshotPartitions": "1",
-    # Pages are written with checksums; verify them on read.
-    "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
-}
-"""Settings of a session whose Spark reads and writes Delta tables."""
-
-WITH_REMOTE_FILES = {_FILE_SYSTEM: "org.apache.hadoop.fs.LocalFileSystem"}
-"""Settings of a session whose state is at an address: S3A buffers in files of this class only."""
-
 # Settings that cannot change once the JVM runs.
 _FIXED_AT_LAUNCH = re.compile(
     r"spark\.(master|submit\..*|jars(\..*)?|driver\.(memory|cores|extra.*|default.*|log\..*))"
 )
 _CLASSES = {
     CONNECTOR: "org.apache.spark.sql.kafka010.KafkaSourceProvider",
-    DELTA: "io.delta.sql.DeltaSparkSessionExtension",
     LOCAL_FILES: "com.globalmentor.apache.hadoop.fs.NakedLocalFileSystem",
 }
 _log = logging.getLogger(__name__)
@@ -217,7 +195,7 @@ def start(
         else _launch(app_id, directory, options, lock_descriptor, process_group)
     )
     try:
-        _check_classes(session.spark, options)
+        _check_classes(session.spark)
     except EnvironmentSetupError:
         session.stop()
         raise
@@ -250,11 +228,11 @@ def _join(app_id: str, options: Mapping[str, str]) -> RunningSession:
     late = [
         name
         for name, value in options.items()
-        if _FIXED_AT_LAUNCH.fullmatch(name) and WITH_DELTA.get(name) != value != conf.get(name)
+        if _FIXED_AT_LAUNCH.fullmatch(name) and value != conf.get(name)
     ]
     if late:
         _log.warning("Under spark-submit these spark.options have no effect: %s.", ", ".join(late))
-    settings = {"spark.app.name": app_id, **_defaults(conf.get("spark.master", ""), options)}
+    settings = {"spark.app.name": app_id, **_defaults(conf.get("spark.master", ""))}
     for name, value in {**settings, **options}.items():
         if not _FIXED_AT_LAUNCH.fullmatch(name):
             conf.setIfMissing(name, value)
@@ -282,18 +260,16 @@ def _launch(
     memory = options.get("spark.driver.memory", "1g")
     flags = [*_FLAGS]
     if is_local(master):
-        flags += _LOCAL_FLAGS
-        if not _with_delta(options):
-            # A heap that grows promotes what dies young, and each promotion touches new pages.
-            flags += (*_FLAGS_WITHOUT_DELTA, f"-Xms{memory}")
+        # A heap that grows promotes what dies young, and each promotion touches new pages.
+        flags += (*_LOCAL_FLAGS, f"-Xms{memory}")
     settings = {
         "spark.local.dir": str(temporary),
         "spark.master": master,
         "spark.app.name": app_id,
-        "spark.jars.packages": PACKAGES_WITHOUT_DELTA,
+        "spark.jars.packages": PACKAGES,
         "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": " ".join((*flags, f'"-Djava.io.tmpdir={temporary}"')),
-        **_defaults(master, options),
+        **_defaults(master),
         **options,
     }
     how = launch.directly(java, settings, temporary) if is_local(master) else None
@@ -319,20 +295,9 @@ def is_local(master: str) -> bool:
     return master.startswith("local") and not master.startswith("local-cluster")
 
 
-def _with_delta(options: Mapping[str, str]) -> bool:
-    """Whether the session reads and writes Delta tables."""
-    return "spark.sql.extensions" in options
-
-
-def _defaults(master: str, options: Mapping[str, str]) -> dict[str, str]:
+def _defaults(master: str) -> dict[str, str]:
     """The settings chosen here; remote executors must be able to reach the driver."""
-    local = _LOCAL if is_local(master) else {}
-    return tuning(with_delta=_with_delta(options)) | local
-
-
-def tuning(*, with_delta: bool) -> dict[str, str]:
-    """The settings chosen here for any master."""
-    return _TUNING | ({} if with_delta else _SETTINGS_WITHOUT_DELTA)
+    return TUNING | (_LOCAL if is_local(master) else {})
 
 
 def has_ended(spark: SparkSession) -> bool:
@@ -341,18 +306,17 @@ def has_ended(spark: SparkSession) -> bool:
     return context is None or bool(context.sc().isStopped())
 
 
-def missing_modules(spark: SparkSession, *, with_delta: bool) -> list[str]:
-    """The modules that a session needs and whose jars are not on the class path."""
+def is_connected(spark: SparkSession) -> bool:
+    """Whether the jars of the connector are on the class path."""
     gateway = spark.sparkContext._gateway  # noqa: SLF001 - PySpark exposes no gateway
-    needed = [CONNECTOR] + [DELTA] * with_delta
-    return [module for module in needed if not _has(gateway, module)]
+    return _has(gateway, CONNECTOR)
 
 
-def _check_classes(spark: SparkSession, options: Mapping[str, str]) -> None:
+def _check_classes(spark: SparkSession) -> None:
     """Refuse a Spark without the required jars, before the first batch fails."""
-    for module in missing_modules(spark, with_delta=_with_delta(options)):
+    if not is_connected(spark):
         raise EnvironmentSetupError(
-            f"Spark runs without {module}. Add it to --packages of spark-submit, or to "
+            f"Spark runs without {CONNECTOR}. Add it to --packages of spark-submit, or to "
             "spark.jars.packages in spark.options if spark-submit is not used, or list its "
             "jars in spark.jars."
         )

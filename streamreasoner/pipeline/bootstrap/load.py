@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streamreasoner.pipeline.bootstrap.record import Bootstrap, Request
     from streamreasoner.pipeline.evaluator import Evaluator
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Load:
     runner: EpochRunner
     evaluator: Evaluator
     planted: PlantedCheckpoint
-    dictionary: TermDictionary
+    dictionary: Dictionary
     source: str
 
     def run(self, epoch: int) -> None:

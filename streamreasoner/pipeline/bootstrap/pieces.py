@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.facts import Terms
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.rdf.dictionary import Dictionary
 
 _SCHEMA = pa.schema([("args", pa.list_(pa.int32())), ("diff", pa.int64())])
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
@@ -102,7 +102,7 @@ class Pieces:
         return tuple(digests), facts
 
     def read(
-        self, number: int, digest: str, dictionary: TermDictionary, ts: int | None, source: str
+        self, number: int, digest: str, dictionary: Dictionary, ts: int | None, source: str
     ) -> list[Updates]:
         """The updates of a piece.
 

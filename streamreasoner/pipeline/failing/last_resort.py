@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 from streamreasoner.counts import counted
 from streamreasoner.errors import (
     BrokerError,
+    DictionaryFullError,
     EnvironmentSetupError,
-    OutOfIdsError,
     PartsLostError,
     SchemaRegistryError,
     StateError,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _ENVIRONMENT = (
     StateError,
     StateFullError,
-    OutOfIdsError,
+    DictionaryFullError,
     PartsLostError,
     BrokerError,
     SchemaRegistryError,
@@ -56,7 +56,7 @@ _ENVIRONMENT = (
     MemoryError,
 )
 # Their exceptions come from Spark's processes, disks and network.
-_PACKAGES = frozenset({"py4j", "pyspark", "duckdb", "_duckdb"})
+_PACKAGES = frozenset({"py4j", "pyspark"})
 _LONGEST = 2_000
 _ENDED = (
     "The evaluating process dies: it hangs for longer than pipeline.batch_timeout, or is "

@@ -42,7 +42,7 @@ class _Epoch:
     changes: int | None = None
     latency: float | None = None
     lag: int | None = None
-    rules: tuple[Share, ...] | None = None
+    rules: tuple[Share, ...] = ()
     others: Others = field(default_factory=Others)
     text: str | None = None
 
@@ -58,7 +58,7 @@ class _Epoch:
                 "changes": self.changes,
                 "lag": self.lag,
                 "latency": _rounded(self.latency),
-                "rules": None if self.rules is None else [*map(_described, self.rules)],
+                "rules": [*map(_described, self.rules)],
                 "others": {"rules": self.others.rules, **_numbers(self.others)},
             },
             ensure_ascii=False,
@@ -93,13 +93,13 @@ class Profile(PipelineObserver):
         """The engine has applied the epoch, or a slot of it."""
         before, work = self._rules, result.work()
         if before is None or before.program is not program:
-            self._rules = WrittenRules(program)
-        if work.firings is None or work.nanoseconds is None or self._rules is None:
-            return
+            rules = self._rules = WrittenRules(program)
+        else:
+            rules = before
         own, former = slice(work.rules), slice(work.rules, None)
-        self._work.append((self._rules, work.firings[own], work.nanoseconds[own]))
+        self._work.append((rules, work.firings[own], work.nanoseconds[own]))
         # Of the program before the first epoch of this process nothing is known.
-        if before is not None and before is not self._rules:
+        if before is not None and before is not rules:
             self._work.append((before, work.firings[former], work.nanoseconds[former]))
 
     def published(

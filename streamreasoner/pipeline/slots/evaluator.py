@@ -115,7 +115,7 @@ class SlotEvaluator:
         left_out: dict[Place, str] = {}
         with timed(self._observer, "evaluate"):
             if epoch == 0:
-                result = engine.apply(epoch, (), more=True)
+                result = engine.apply(epoch, ())
                 moments.append(self._moment(result, BEGINNING, BEGINNING))
                 trace += result.trace
             while (end := self._next()) is not None:
@@ -181,7 +181,7 @@ class SlotEvaluator:
         engine = self._session.engine
         try:
             updates: Sequence[Updates] = () if slot is None else slot.updates()
-            return engine.apply(epoch, updates, frontier=end, more=True)
+            return engine.apply(epoch, updates, frontier=end)
         except Exception as error:
             if is_environmental(error) or slot is None:
                 raise
@@ -209,7 +209,7 @@ class SlotEvaluator:
         found = isolate(len(slot.messages), fails)
         left_out.update({slot.messages[row]: found[row] for row in sorted(found)})
         rest = [row for row in range(len(slot.messages)) if row not in found]
-        return engine.apply(epoch, chosen(rest), frontier=end, more=True)
+        return engine.apply(epoch, chosen(rest), frontier=end)
 
     def _fails(self, updates: Sequence[Updates], end: int) -> str | None:
         try:

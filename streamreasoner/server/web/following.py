@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio.to_thread
 
-from streamreasoner.errors import LimitError, NoEpochError, StateError, StateFullError
+from streamreasoner.errors import (
+    DictionaryFullError,
+    LimitError,
+    NoEpochError,
+    StateError,
+    StateFullError,
+)
 from streamreasoner.history.replica import Replica
 from streamreasoner.server.web.errors import HttpError
 from streamreasoner.system.memory import physical_memory, return_freed_memory
@@ -189,7 +195,7 @@ class FollowedReplica:
             except NoEpochError:
                 self._report(_NO_EPOCH)
                 wait = RETRY_SECONDS
-            except (StateError, StateFullError) as error:
+            except (StateError, StateFullError, DictionaryFullError) as error:
                 self._report(f"The state cannot be followed: {error}")
                 wait = RETRY_SECONDS
             except Exception as error:

@@ -74,13 +74,9 @@ def _directory_of_standby(config: Config, stack: ExitStack) -> Path:
 
 def _settings(config: Config, place: BackendKind) -> dict[str, str]:
     """Spark settings for the location of the state."""
-    if place is not BackendKind.SPARK:
-        # Only batches are collected here: a batch that is far too large fails before it fills the
-        # JVM's memory.
-        settings = {session.MOST_COLLECTED: str(_TOLERANCE * max_batch_bytes(config))}
-        return settings | HELD if place is BackendKind.EXECUTORS else settings
-    remote = not config.spark_state.startswith("file:")
-    return {**session.WITH_DELTA, **(session.WITH_REMOTE_FILES if remote else {})}
+    # A batch that is far too large fails before it fills the JVM's memory.
+    settings = {session.MOST_COLLECTED: str(_TOLERANCE * max_batch_bytes(config))}
+    return settings | HELD if place is BackendKind.EXECUTORS else settings
 
 
 def _stop_spark(starting: Future[session.RunningSession], process_group: jvm.ProcessGroup) -> None:

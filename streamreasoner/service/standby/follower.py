@@ -24,6 +24,7 @@ from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.pipeline.recovery import check_file
 from streamreasoner.service.options import sources
 from streamreasoner.service.recover import session_of
+from streamreasoner.service.size import cores
 from streamreasoner.state import TRACE, schemas
 from streamreasoner.state.in_effect import ProgramInEffect
 
@@ -138,7 +139,7 @@ class Follower:
         self._session, self.epoch = None, -1
         width = past.tables[TRACE].max_arity - bool(sources(config).keyed)
         in_effect = ProgramInEffect.restored(past.programs_until(last), width)
-        store = restored(past, last + 1, empty=partial(in_memory, config.pipeline.cores))
+        store = restored(past, last + 1, empty=partial(in_memory, cores(config)))
         self._terms, self._program = len(store.dictionary), in_effect.text.hash
         self._session = session_of(config, in_effect, store)
         self._session.resume_before(last + 1, None)

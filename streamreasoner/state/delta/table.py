@@ -249,15 +249,6 @@ class Table:
         """
         return datafile.read(self.directory, file, columns)
 
-    def verify(self) -> None:
-        """Verify every data file, on behalf of readers that do not verify what they read.
-
-        Raises:
-            StateError: A file is damaged.
-        """
-        for file in self.files():
-            datafile.verify(self.directory, file)
-
     def _seal(self, files: Sequence[DataFile]) -> None:
         """Add digests to files that another program has written, for example by deleting rows."""
         if files:

@@ -1,7 +1,6 @@
 """The durable steps of an erasure. Invariant: after each the state is valid, and a rerun goes on.
 
-1. Mark the Spark backend's state as void, so that the next start on Spark deletes it and builds it
-   from the trace, and delete it and other copies that are on this machine.
+1. Delete copies of the state on this machine that nothing needs.
 2. Sum all of `trace` under its last epoch, so that rows of retracted facts vanish; from then on
    only the last epoch can be asked for.
 3. Delete rows of `changes`, and those of `waiting`: none of them waits any more.
@@ -27,7 +26,6 @@ from streamreasoner.state import restore, rows, schemas
 from streamreasoner.state.delta import datafile, retention
 from streamreasoner.state.erasure.mentions import with_mentioned
 from streamreasoner.state.maintenance.prune import prune, without
-from streamreasoner.system import disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,7 +62,6 @@ def erase(
     request: Request,
     used: NDArray[np.bool_],
     copies: Iterable[Path],
-    void: Path | None,
 ) -> Iterator[Step]:
     """Erase facts, and the terms that nothing uses any more.
 
@@ -73,7 +70,6 @@ def erase(
         request: What to erase; `request.used_ids` has checked it.
         used: Which ids a fact or a program uses, bool of shape (terms,).
         copies: Files and folders that may hold terms too, which nothing needs.
-        void: The mark that the Spark backend's state is void, if there may be one.
 
     Raises:
         StateError: A file is damaged, or a table cannot be written.
@@ -82,9 +78,6 @@ def erase(
     trace, changes, terms = (
         state.tables[name] for name in (schemas.TRACE, schemas.CHANGES, schemas.TERMS)
     )
-    if void is not None:
-        disk.write(void, b"")
-        disk.sync(void.parent)
     yield Step(1, "deleted copies", tuple(delete_copies(copies)))
     present = _files(trace)
     sum_trace(state)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -34,7 +33,7 @@ INLINE: Final = 1 << 14
 """Bytes of the largest file that is in an entry of the journal."""
 MARK: Final = "object-store"
 """The file that says which store a directory is the copy of."""
-_LOCAL: Final = frozenset({"lock", "standby", "tmp", "spark.log", "spark", MARK})
+_LOCAL: Final = frozenset({"lock", "standby", "tmp", "spark.log", MARK})
 """What of a state directory belongs to the machine, or is made again."""
 _TABLES: Final = "tables"
 _LOGS: Final = log.directory_of(Path()).name
@@ -149,7 +148,6 @@ class Mirror:
         Raises:
             StateError: An object is missing or damaged.
         """
-        shutil.rmtree(self._directory / "spark", ignore_errors=True)
         wanted, last = self._journal.files, self._journal.last
         for path in [*_files(self._directory)]:
             if path not in wanted:

@@ -8,7 +8,8 @@ from driver import Driver
 from streamreasoner.backends.choice import Limit
 from streamreasoner.backends.columnar import arena
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.errors import OutOfIdsError, StateFullError
+from streamreasoner.backends.store import in_memory
+from streamreasoner.errors import DictionaryFullError, StateFullError
 from streamreasoner.program import check_text
 from streamreasoner.rdf import dictionary
 from streamreasoner.rdf.kernels import hash_table
@@ -61,16 +62,30 @@ def test_both_outcomes_occur():
     assert outcomes == {"fits", "full"}
 
 
-@pytest.mark.parametrize(("addressable", "larger"), [(100, False), (101, True)])
-def test_a_larger_machine_is_advised_only_where_it_helps(monkeypatch, addressable, larger):
-    """Where addresses run out before memory does, a larger machine does not help."""
+@pytest.mark.parametrize(
+    ("addressable", "advice"),
+    [(100, "in one part.*raise pipeline.cores"), (101, "use a machine with more memory")],
+)
+def test_what_helps_is_advised(monkeypatch, addressable, advice):
+    """Where addresses run out before memory does, more parts help, a larger machine does not."""
     driver = Driver(check_text(PATHS))
     driver.session.engine._backend._state.scalars[layout.CAPACITY] = 100  # noqa: SLF001
     monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", addressable)
-    with pytest.raises(StateFullError, match=r'of 0\.0 MiB that .*backend = "spark"') as full:
+    with pytest.raises(StateFullError, match=rf"of 0\.0 MiB that .*{advice}"):
         driver.apply(edges(*((x, x + 1) for x in range(20))))
-    assert ("a machine with more memory" in str(full.value)) == larger
-    assert ("on any machine" in str(full.value)) != larger
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_change_of_the_program_needs_all_facts_in_one_part(monkeypatch, parts):
+    """Without room for that it is refused, whatever the number of parts, and nothing changes."""
+    monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", 400)
+    driver = Driver(check_text(PATHS), store=in_memory(parts))
+    driver.apply(edges(*((x, x + 1) for x in range(0, 12, 2))))
+    before = driver.trace()
+    more = "".join(f"also{i}(?y, ?x) :- edge(?x, ?y).\n" for i in range(60))
+    with pytest.raises(StateFullError, match=r"one part has to hold all.*streamreasoner rebuild"):
+        driver.change(check_text(PATHS + more))
+    assert driver.trace() == before
 
 
 def test_fill_grows_with_the_records():
@@ -98,21 +113,21 @@ def number(value):
 def test_an_epoch_whose_terms_do_not_fit_is_rolled_back(monkeypatch, store, room):
     """Terms of the input, and those that rules make: the error names the dictionary and a way out.
 
-    Where ids run out, Spark is none, and `auto` must not move the state there.
+    Executors are none, and `auto` must not move the state there.
     """
     driver = Driver(check_text(PRODUCTS))
     driver.apply(number(1))
     before, terms = driver.trace(), driver.session.dictionary
     header = terms._header  # noqa: SLF001 - no user can do this
     if store == "text":
-        error, way_out = StateFullError, 'Set pipeline.backend = "spark".* a machine with more mem'
+        way_out = "a machine with more memory"
         which, limit = hash_table.BYTES_LIMIT, terms.text.used + room
     else:
-        error, way_out = OutOfIdsError, "Start with a new state"
+        way_out = "Start with a new state"
         which, limit = hash_table.COUNT_LIMIT, len(terms) + room // 50
         monkeypatch.setattr(dictionary, "MAX_TERMS", limit)
     enough, header[which] = header[which], limit
-    with pytest.raises(error, match=f"The dictionary is full: .*{way_out}"):
+    with pytest.raises(DictionaryFullError, match=f"The dictionary is full: .*{way_out}"):
         driver.apply(number(55))
     assert driver.trace() == before
 

@@ -103,23 +103,6 @@ def test_a_state_of_an_earlier_release_keeps_the_former_default(tmp_path):
         parse(state=state)
 
 
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [
-        ("/shared/state", "file:/shared/state"),
-        ("shared", f"file:{HERE}/shared"),
-        ("file:/shared/state/", "file:/shared/state"),
-        ("s3a://bucket/a/b", "s3a://bucket/a/b"),
-        ("abfss://c@a.dfs.core.windows.net/x", "abfss://c@a.dfs.core.windows.net/x"),
-        ("hdfs:///folder", "hdfs:///folder"),
-    ],
-)
-def test_the_state_of_spark_is_at_a_path_or_an_address(given, found):
-    """A path is local, whatever Hadoop's default file system is; a URI is unchanged."""
-    assert parse(spark={"state_directory": given}).spark_state == found
-    assert parse().spark_state == f"file:{HERE}/state/spark"
-
-
 def test_the_environment_wins_over_the_file():
     """Lists are comma-separated, tables are inline TOML."""
     found = parse(
@@ -165,10 +148,8 @@ def test_the_environment_wins_over_the_file():
         ({"metrics": {"port": 70000}}, r"metrics.port: found 70000"),
         ({"log": {"level": "warn"}}, r'.*"warning".*Did you mean warning\?'),
         ({"spark": {"options": {"driver.memory": "1g"}}}, r"spark.options: .*does not start with"),
-        ({"spark": {"state_directory": "s3a://bucket"}}, r"spark.state_directory: .*no folder"),
-        ({"spark": {"state_directory": "~nouser/x"}}, r"spark.state_directory: .*no home folder"),
-        ({"spark": {"state_directory": "s3a:x"}}, r'spark.state_directory: .*"s3a:" must be'),
-        ({"spark": {"state_directory": "file://x/y"}}, r'spark.state_directory: .*"file:/y"'),
+        ({"spark": {"state_directory": "s3a://b/x"}}, r"spark.state_directory: removed .* delete"),
+        ({"pipeline": {"backend": "spark"}}, r'pipeline.backend: .*was removed: "executors" keeps'),
         ({"sparc": {}}, r"\[sparc\]: unknown section. Did you mean spark\?"),
         ({"kafka2": 1}, r"\[kafka2\]: unknown section"),
     ],

@@ -17,7 +17,7 @@ KINDS = {
     kinds.TEXT: str,
     kinds.PROGRAM: (str, Path),
     kinds.PATH: Path,
-    kinds.LOCATION: str,
+    kinds.BACKEND: str,
     kinds.NAME: str,
     kinds.TOPIC: str,
     kinds.TOPICS: tuple,

@@ -67,7 +67,7 @@ def test_a_changed_program_is_as_if_it_had_always_been(first, second, edges):
     for fact, multiplicity in assert_edges(backend, terms, edges):
         total[fact] += multiplicity
     fixpoints(backend, before, 50, unguarded)
-    backend.commit(0)
+    backend.commit()
 
     assert not backend.calls
     program = change_program(backend, before, after)

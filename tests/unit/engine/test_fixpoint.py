@@ -87,11 +87,11 @@ def strata(backend):
 def test_the_strata_in_order_end_in_the_trace_of_the_oracle(epochs):
     """After each epoch, as if all input had come in one."""
     backend, total = Recorded(PROGRAM), Counter()
-    for epoch, edges in enumerate(epochs):
+    for edges in epochs:
         for fact, multiplicity in assert_edges(backend, backend.terms, edges):
             total[fact] += multiplicity
         fixpoints(backend, backend.program.plan, 50, unguarded)
-        backend.commit(epoch)
+        backend.commit()
 
         assert visible(backend, backend.terms) == evaluate(
             checked(PROGRAM), {f: n for f, n in total.items() if n}
@@ -103,7 +103,7 @@ def test_the_strata_in_order_end_in_the_trace_of_the_oracle(epochs):
 def test_touched_iterations_are_settled_once_in_ascending_order(epochs):
     """Each derives right after it is settled, if anything has changed, and not otherwise."""
     backend = Recorded(PROGRAM)
-    for epoch, edges in enumerate(epochs):
+    for edges in epochs:
         assert_edges(backend, backend.terms, edges)
         for stratum in strata(backend):
             backend.steps.clear()
@@ -127,7 +127,7 @@ def test_touched_iterations_are_settled_once_in_ascending_order(epochs):
                 for iteration, count in settled
                 for step in [("settle", iteration)] + [("derive", iteration)] * (count > 0)
             ]
-        backend.commit(epoch)
+        backend.commit()
 
 
 @pytest.mark.parametrize("limit", [LAST, LAST + 1])

@@ -12,7 +12,7 @@ from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import (
     BrokerError,
-    OutOfIdsError,
+    DictionaryFullError,
     PartsLostError,
     RecursionLimitError,
     StateError,
@@ -253,7 +253,7 @@ def test_an_epoch_is_evaluated_again_after_the_cause_is_removed(tmp_path, failin
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left"), MemoryError(), StateError("x"),
                                    BrokerError("x"), StateFullError("x"),
-                                   OutOfIdsError(7)])  # fmt: skip
+                                   DictionaryFullError("x")])  # fmt: skip
 def test_the_environment_is_not_a_message(tmp_path, error):
     """A full disk, a broker, memory: the process exits with the error and records nothing."""
 

@@ -52,7 +52,7 @@ def test_an_epoch_has_its_stages_and_what_is_not_known_is_null():
         "changes": 2,
         "lag": None,
         "latency": 0.5,
-        "rules": None,
+        "rules": [],
         "others": {"rules": 0, "firings": 0, "seconds": 0.0},
     }
     assert second["steps"]["evaluate"] == 0.75

@@ -193,7 +193,7 @@ def test_what_was_retracted_is_erased_with_its_rows_of_closed_slots(tmp_path):
     stream.restart()
     state = StoppedState.open(tmp_path / "tables", "app", (1, 1))
     request = Request(terms=(B,))
-    steps = [*erase(state, request, used_ids(state, request), [], tmp_path / "void")]
+    steps = [*erase(state, request, used_ids(state, request), [])]
 
     assert steps[3].terms == (B,)
     table = Table(tmp_path / "tables" / schemas.WAITING, schemas.WAITING, Identity("app", 8))

@@ -249,8 +249,8 @@ def test_the_backend_is_the_one_that_was_chosen_last():
     assert backends() == []
     observer.backend("columnar")
     assert backends() == ["columnar"]
-    observer.backend("spark")
-    assert backends() == ["spark"]
+    observer.backend("executors")
+    assert backends() == ["executors"]
 
 
 def test_the_trigger_interval_is_a_metric():

@@ -22,9 +22,8 @@ request = Request(terms=("<http://example.org/anna>",))
 
 def run(tables, last):
     """Erase the term."""
-    void = tables.parent / "spark-void"
     stopped = StoppedState.open(tables, "test-application", (last, last))
-    for _ in erase(stopped, request, used_ids(stopped, request), [tables.parent / "spark"], void):
+    for _ in erase(stopped, request, used_ids(stopped, request), [tables.parent / "spark"]):
         pass
 
 

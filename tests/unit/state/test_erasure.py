@@ -73,7 +73,7 @@ def purge(stored, request):
     state = open_state(stored)
     folder = stored.directory.parent
     used = used_ids(state, request)
-    steps = erase(state, request, used, [folder / "spark"], folder / "spark-void")
+    steps = erase(state, request, used, [folder / "spark"])
     return {term for step in steps for term in step.terms}
 
 
@@ -150,7 +150,6 @@ def test_an_interrupted_erasure_is_completed_by_another_one(stored, tmp_path):
         stored.directory = copy / "tables"
         purge(stored, Request(terms=(EX("anna"),)))
         assert found(stored) == set()
-        assert (copy / "spark-void").exists()
         assert present(copy / "tables") == stored.present[-1]
         if number == len(killed) // 2:
             StoredReasoner.resumed(copy / "tables", RULES, LAST + 1).close()

@@ -107,19 +107,14 @@ def test_a_lock_is_seen_and_left_alone(tmp_path):
     StateLock(tmp_path, timeout=0).close()
 
 
-@pytest.mark.parametrize("backend", ["columnar", "spark"])
-def test_jars_that_a_start_would_download_are_a_warning(tmp_path, monkeypatch, backend):
-    """With them, in the folder of the modules that the backend needs, all is well."""
+def test_jars_that_a_start_would_download_are_a_warning(tmp_path, monkeypatch):
+    """With them, in the folder of the modules that are needed, all is well."""
     monkeypatch.setenv(jvm.CACHE_VARIABLE, str(tmp_path))
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    raw = tomllib.loads(_TOML) | {"pipeline": {"backend": backend}}
+    raw = tomllib.loads(_TOML)
     with pytest.raises(Warned, match=f"{jvm.REPOSITORY_VARIABLE} to a mirror") as caught:
         machine.jars(parse(raw, {}, tmp_path))
-    needed = {
-        "columnar": session.PACKAGES_WITHOUT_DELTA,
-        "spark": session.WITH_DELTA["spark.jars.packages"],
-    }[backend]
-    folder = jvm.jars_directory("spark", needed.split(","))
+    folder = jvm.jars_directory("spark", session.PACKAGES.split(","))
     assert str(folder) in str(caught.value)
     folder.mkdir()
     assert machine.jars(parse(raw, {}, tmp_path)) == str(folder)

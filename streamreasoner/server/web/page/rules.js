@@ -136,8 +136,6 @@ export class RulesView {
     }
 
     #rules(found) {
-        // With the state on Spark, one query runs the rules of a stratum.
-        if (!found.rules) return h("p", {}, "Its rules were not told apart.");
         const order = this.#form.elements.order.value;
         const rules = found.rules.toSorted((a, b) => (b[order] ?? 0) - (a[order] ?? 0));
         if (!rules.length) return h("p", {}, "No rule ran in this epoch.");

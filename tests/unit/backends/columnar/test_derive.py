@@ -176,7 +176,7 @@ def test_a_plan_derives_the_difference(text, regime, data, epochs):
             if not lockstep.run(stratum):
                 return
         journal.commit(lockstep.memory.table)
-        lockstep.model.commit(0)
+        lockstep.model.commit()
 
 
 @pytest.mark.parametrize("text", CYCLIC_NODES.values(), ids=CYCLIC_NODES)
@@ -202,7 +202,7 @@ def test_groups_intersect_in_what_nested_loops_find(text, data, epochs):
             if not lockstep.run(stratum, sorting):
                 return
         journal.commit(lockstep.memory.table)
-        lockstep.model.commit(0)
+        lockstep.model.commit()
 
 
 @pytest.mark.parametrize("sorting", [False, True])
@@ -273,7 +273,7 @@ def test_a_walk_goes_ahead_while_additions_are_applied(counts, limit):
     for updates in inputs:
         memory.backend.add(updates)
         fixpoints(memory.backend, memory.program.plan, 9, lambda _: None)
-        memory.backend.commit(0)
+        memory.backend.commit()
     present = group[np.array(counts) > 0, 1].tolist()
     assert sorted(memory.backend.facts("p")[:, 0].tolist()) == present
     assert memory.scalars[layout.WALKERS] == 0
@@ -302,7 +302,7 @@ def test_milestones_divide_walks_of_large_groups(steps, limit):
     def epoch(predicate, args, multiplicity):
         memory.backend.add(Updates(predicate, args, np.full(len(args), multiplicity)))
         fixpoints(memory.backend, memory.program.plan, 9, lambda _: None)
-        memory.backend.commit(0)
+        memory.backend.commit()
 
     for start, length, adds in [(0, 1500, True), *steps]:
         stretch = np.zeros_like(present)

@@ -34,7 +34,7 @@ class Intersecting:
         if settle.next_touched(self.memory.table, -1) == 0:
             self._settle()
             assert derive.derive(self.memory.table, self.memory.values, 0) == layout.OK
-        self.memory.backend.commit(0)
+        self.memory.backend.commit()
         signs = [(edge, 1 if edge in after else -1) for edge in sorted(before ^ after)]
         self._assert(signs)
         settle.enter(self.memory.table, 1)

@@ -9,7 +9,7 @@ from teams import store_elsewhere
 
 from streamreasoner.backends.parts import wire
 from streamreasoner.engine.ports import BudgetSpentError
-from streamreasoner.errors import MultiplicityOverflowError, OutOfIdsError, PartsLostError
+from streamreasoner.errors import DictionaryFullError, MultiplicityOverflowError, PartsLostError
 from streamreasoner.program import check_text
 
 STEPS = "at(?y, ?n) :- at(?x, ?m), e(?x, ?y), ?n = ?m + 1 . far(?x) :- at(?x, ?n), ?n > 5 ."
@@ -54,7 +54,8 @@ def test_a_lost_process_is_an_error():
 
 
 @pytest.mark.parametrize(
-    "error", [MultiplicityOverflowError(), OutOfIdsError(7), BudgetSpentError(), ValueError("x")]
+    "error",
+    [MultiplicityOverflowError(), DictionaryFullError("x"), BudgetSpentError(), ValueError("x")],
 )
 def test_an_error_is_sent_as_it_is(error):
     """Also one that could not be made again from what it was made of."""

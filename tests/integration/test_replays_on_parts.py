@@ -1,26 +1,24 @@
-"""Rule sets, rules of shapes and triple terms on the Spark backend, one triple at a time.
+"""Rule sets, rules of shapes and triple terms on parts elsewhere, one triple at a time.
 
-After each step, facts and multiplicities are those that evaluation from scratch has in memory. With
-HYPOTHESIS_PROFILE=thorough, each case of rules of shapes is replayed, and steps read the table.
+After each step, facts and multiplicities are those that evaluation from scratch has in one store.
+With HYPOTHESIS_PROFILE=thorough, each case of rules of shapes is replayed.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import pyoxigraph
 import pytest
 from conformance.datasets import quad_row
 from conformance.replay import replay
 from shape_rule_cases import DATA, PREFIXES, SHAPES
-from spark_backend import MARKS
+from teams import store_elsewhere
 from thorough import THOROUGH
 
 from streamreasoner import Reasoner
-from streamreasoner.backends.spark.queries import spark_rows
-from streamreasoner.backends.spark.tables import committed
 from streamreasoner.program import check_text
 from streamreasoner.program.checked import check_source
-
-pytestmark = MARKS
 
 SOME = (
     "a condition about all values",
@@ -50,32 +48,23 @@ heard(?x, count(?o)) :- [?x, ex:says, <<( _ ex:says <<( _ _ ?o )>> )>>] .
 """
 
 
-@pytest.fixture
-def stores(spark_store, monkeypatch):
-    """Makes stores in Spark that write often; if there is time, steps have queries of Spark."""
-    recent, few = (4, 3) if THOROUGH else (40, spark_rows.MAX_DRIVER_ROWS)
-    monkeypatch.setattr(committed, "RECENT", recent)
-    monkeypatch.setattr(spark_rows, "MAX_DRIVER_ROWS", few)
-    return spark_store
-
-
-def check(program, stores):
-    """Replay the data in a store of Spark."""
+def check(program):
+    """Replay the data on two parts."""
     rows = [quad_row(each) for each in pyoxigraph.parse(DATA, format=pyoxigraph.RdfFormat.TURTLE)]
-    replay(lambda store: Reasoner(program, store=store), rows, "seed", stores)
+    replay(lambda store: Reasoner(program, store=store), rows, "seed", partial(store_elsewhere, 2))
 
 
 @pytest.mark.parametrize("name", SHAPES if THOROUGH else SOME)
-def test_rules_of_shapes(stores, name):
+def test_rules_of_shapes(name):
     """Conditions, paths, recursion and negation."""
-    check(check_source(PREFIXES + SHAPES[name], "shapes.ttl"), stores)
+    check(check_source(PREFIXES + SHAPES[name], "shapes.ttl"))
 
 
-def test_a_rule_set(stores):
+def test_a_rule_set():
     """Recursion, negation, new nodes, triple terms, and rules about the data alone."""
-    check(check_source(RULE_SET, "rules.srl"), stores)
+    check(check_source(RULE_SET, "rules.srl"))
 
 
-def test_triple_terms(stores):
+def test_triple_terms():
     """Terms in terms are derived in a recursion, taken apart, negated and counted."""
-    check(check_text(RULES), stores)
+    check(check_text(RULES))

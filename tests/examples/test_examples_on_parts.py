@@ -1,4 +1,4 @@
-"""Each example on both backends: from scratch, and after random epochs.
+"""Each example on one store and on parts elsewhere: from scratch, and after random epochs.
 
 HYPOTHESIS_PROFILE=thorough runs twenty epochs instead of three. The same input must change the same
 facts and trace rows, and lead to the same trace.
@@ -11,17 +11,12 @@ import random
 import pytest
 from driver import Driver
 from examples.test_examples import CASES, SIZES, generated, messages
-from spark_backend import MARKS
+from teams import store_elsewhere
 from thorough import THOROUGH
 
 from streamreasoner.api.nodes import to_ntriples
-from streamreasoner.backends.spark.tables import committed
-
-pytestmark = MARKS
 
 EPOCHS = 20 if THOROUGH else 3
-RECENT = 400
-"""Few, so that the state is in the driver, in the table, or in both."""
 
 
 def epochs(name):
@@ -45,14 +40,13 @@ def outcome(driver, updates):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_both_backends_agree(name, spark_store, monkeypatch):
+def test_parts_agree(name):
     """The changes of every epoch and the final trace are the same."""
-    monkeypatch.setattr(committed, "RECENT", RECENT)
     checked = CASES[name].checked
-    columnar, spark = Driver(checked), Driver(checked, store=spark_store())
+    one, parts = Driver(checked), Driver(checked, store=store_elsewhere(3))
 
     for updates in epochs(name):
-        assert outcome(spark, updates) == outcome(columnar, updates)
+        assert outcome(parts, updates) == outcome(one, updates)
 
-    traces = [driver.trace(driver.predicates) for driver in (columnar, spark)]
+    traces = [driver.trace(driver.predicates) for driver in (one, parts)]
     assert traces[0] == traces[1] != {}

@@ -1,1 +1,0 @@
-"""State distributed over a Spark cluster: plan leaves as DataFrame operations on Delta tables."""

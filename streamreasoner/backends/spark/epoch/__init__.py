@@ -1,1 +1,0 @@
-"""What one epoch reads and derives. Invariant: nothing is stored before its end."""

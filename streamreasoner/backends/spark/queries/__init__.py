@@ -1,1 +1,0 @@
-"""Queries that Spark and DuckDB run alike. Invariant: rows are bags."""

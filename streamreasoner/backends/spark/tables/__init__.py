@@ -1,1 +1,0 @@
-"""The Delta tables of the backend. Invariant: the trace can rebuild them."""
