@@ -69,7 +69,7 @@ class StateFullError(EngineError):
 
 
 class DictionaryFullError(EngineError):
-    """There is no room for the terms of the epoch, or no id; the number of parts is no help."""
+    """There is no room for the terms of the epoch, or no id left; more parts do not help."""
 
 
 class RecursionLimitError(EngineError):

@@ -182,7 +182,7 @@ def _restored(prepared: Prepared, stop: Stop, stack: ExitStack) -> tuple[Restore
         session = restore(config, recovered, store, progress)
     else:
         resume(recovered, session, progress)
-    checkpoint, limit = first_batch(config, recovered)
+    checkpoint, limit = first_batch(config, recovered.tables, recovered.checkpoint)
     observers = prepared.watch.observers
     return Restored(
         config, place, checked, output, recovered, checkpoint, session, progress, observers

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from streamreasoner.config import Config
     from streamreasoner.engine.session import Session
     from streamreasoner.io.spark.offsets import Checkpoint
-    from streamreasoner.service.recover import Recovered
 
 _log = logging.getLogger(__name__)
 _AUTO = "auto"
@@ -112,13 +111,15 @@ def size_monitor(config: Config, session: Session, stop: Callable[[], None]) -> 
     return SizeMonitor(lambda: is_full(config, session), stop)
 
 
-def first_batch(config: Config, recovered: Recovered) -> tuple[Checkpoint, BatchLimit]:
+def first_batch(
+    config: Config, tables: Tables, checkpoint: Checkpoint
+) -> tuple[Checkpoint, BatchLimit]:
     """The limit of the first batch, and the checkpoint without a batch that does not fit.
 
     The batch that a crash has left is replayed as it was planned, unless it does not fit memory and
     nothing of it is durable: it may be why the process died.
     """
-    pipeline, checkpoint = config.pipeline, recovered.checkpoint
+    pipeline = config.pipeline
     epoch = checkpoint.replayed
     limit = BatchLimit.start(
         pipeline.max_offsets_per_trigger,
@@ -126,7 +127,7 @@ def first_batch(config: Config, recovered: Recovered) -> tuple[Checkpoint, Batch
         pipeline.target_batch_time,
         pipeline.max_message_bytes,
     )
-    if epoch is None or recovered.tables.has_begun(epoch):
+    if epoch is None or tables.has_begun(epoch):
         return checkpoint, limit
     most = fitting(config.kafka, reread_group(config), checkpoint.range(epoch), limit.max_bytes)
     if most is None:

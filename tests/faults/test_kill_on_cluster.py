@@ -9,7 +9,7 @@ from cluster import cluster, kill
 from crashes import changing, check_output
 from leaders import Process
 from pipelines import await_publication, await_published, new_case, terminate
-from spark_backend import MARKS_OF_AN_OWN_JVM
+from spark_jvm import MARKS_OF_AN_OWN_JVM
 from thorough import THOROUGH
 
 pytestmark = MARKS_OF_AN_OWN_JVM

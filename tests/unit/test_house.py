@@ -253,7 +253,7 @@ WRONG_IMPORTS = {
         "streamreasoner.io.formats.ntriples",
         "Formats do not know each other",
     ),
-    "engine/planted.py": ("pyspark", "Spark is known to its source, its backend and its users"),
+    "engine/planted.py": ("pyspark", "Spark is known to its source and its users"),
     "explain/planted.py": (
         "duckdb",
         "DuckDB is known to the replica and queries",

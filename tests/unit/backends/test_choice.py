@@ -50,7 +50,7 @@ def test_a_state_whose_records_cannot_be_addressed_is_in_executors(machine, gibi
 
 
 def test_parts_have_addresses_of_their_own(machine):
-    """As many as records need, by doubling; where memory ends first, more of them are no help."""
+    """As many as records need, by doubling; where memory ends first, more of them do not help."""
     machine(1024)
     assert [parts_for(facts, 1) for facts in (0, MOST, MOST + 1_000_000)] == [1, 1, 2]
     assert [parts_for(facts, 3) for facts in (0, 3 * MOST, 4 * MOST)] == [3, 3, 6]
