@@ -21,7 +21,7 @@ from pipelines import (
 )
 from prometheus_server import free_port
 from serving import ask, await_ready
-from spark_backend import MARKS
+from spark_jvm import MARKS
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app
