@@ -182,8 +182,8 @@ def test_what_is_missing_is_refused_by_name(broker, user, tmp_path, monkeypatch)
     monkeypatch.setitem(session._CLASSES, session.CONNECTOR, "org.example.NotThere")  # noqa: SLF001
     with pytest.raises(EnvironmentSetupError) as caught:
         run(case.file, spark=user)
-    packages = user.conf.get("spark.jars.packages")
-    wanted = f"{packages},{session.CONNECTOR}"
+    present = user.conf.get("spark.jars.packages", None)
+    wanted = ",".join((*filter(None, [present]), session.CONNECTOR))
     assert f'.config("spark.jars.packages", "{wanted}")' in str(caught.value)
     assert f"spark-submit --packages {wanted}" in str(caught.value)
     with pytest.raises(EnvironmentSetupError, match=r"classic Spark session.*builtins\.object"):

@@ -45,7 +45,7 @@ def node(number):
     ("full", "said"),
     [
         ("memory", "continues in 2 executors"),
-        ("addresses", "divided among 4 parts"),
+        ("addresses", "divided among 2 parts"),
     ],
 )
 def test_a_state_that_becomes_too_large_goes_on(  # noqa: PLR0917 - fixtures
