@@ -40,7 +40,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "graphs": ("--edges", "5000", "--updates", "50"),
     "program_graphs": ("--scale", "0.01", "--procedures", "500", "--variables", "100"),
     "compare": ("--scale", "1", "--quick"),
-    "spark": ("lubm", "sssp", "--scales", "1", "--edges", "2000"),
+    "machines": ("lubm", "sssp", "--scales", "1", "--edges", "2000"),
     "bootstrap": ("--scale", "1", "--rounds", "1"),
     "throughput": ("--scale", "1", "--rounds", "1"),
     "pipeline": ("--scale", "1", "--rounds", "1", "--messages", "40"),

@@ -162,13 +162,13 @@ class Run:
         self.session = Session(check_text(case.rules), store)
         self.case, self._dictionary = case, store.dictionary
 
-    def encoded(self, rows: Any, sign: int) -> list[Updates]:
-        """Rows of the case as updates."""
+    def encoded(self, rows: Any, signs: Any) -> list[Updates]:
+        """Rows of the case as updates, with one sign, or with one for each if one input has all."""
         return [
             Updates(
                 name,
                 self._dictionary.encode(self.case.terms(cells.reshape(-1))).reshape(cells.shape),
-                np.full(len(cells), sign, np.int64),
+                np.full(len(cells), signs, np.int64),
             )
             for name, cells in self.case.split(rows).items()
         ]

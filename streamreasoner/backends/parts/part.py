@@ -65,11 +65,12 @@ def owned_rows(
         parts: The number of parts.
     """
     if position is None or parts == 1:
-        owners = np.zeros(len(args), np.int64)
+        owners = np.zeros(len(args), np.uint16)
     else:
-        owners = parts_of(args[:, position], parts)
-    for number in range(parts):
-        rows = np.flatnonzero(owners == number)
+        owners = parts_of(args[:, position], parts).astype(np.uint16)
+    order = np.argsort(owners, kind="stable")  # two passes, however many parts there are
+    ends = np.searchsorted(owners[order], np.arange(parts - 1), side="right")
+    for rows in np.split(order, ends):
         yield rows if len(rows) else None
 
 

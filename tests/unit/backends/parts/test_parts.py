@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from driver import Driver
 from oracle.arithmetic import numeral
 
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.parts.here import PartsHere
+from streamreasoner.backends.parts.part import owned_rows
+from streamreasoner.backends.parts.part import parts_of as owners_of
 from streamreasoner.backends.store import divided
 from streamreasoner.engine import cost_model
 from streamreasoner.errors import MultiplicityOverflowError, StateFullError
 from streamreasoner.program import check_text
+from streamreasoner.system.processors import MOST_PARTS
 
 CLOSURE = "p(?x, ?y) :- e(?x, ?y) . p(?x, ?z) :- p(?x, ?y), p(?y, ?z) ."
 PARTS = 3
@@ -225,3 +229,19 @@ def test_the_first_part_to_spend_its_share_gives_up_for_all(monkeypatch):
     assert result.recomputed
     assert result.given_up
     assert other.trace() == one.trace()
+
+
+@pytest.mark.parametrize("count", [1, 3, 64, MOST_PARTS])
+def test_the_rows_of_each_part_are_those_that_it_owns_in_their_order(count):
+    """Whatever the number of parts; a part without any has None."""
+    args = np.random.default_rng(0).integers(0, 5_000, (2_000, 3)).astype(np.int32)
+    owners = owners_of(args[:, 1], count)
+
+    for given in (args, args[:1], args[:0]):
+        found = [*owned_rows(1, given, count)]
+
+        assert len(found) == count
+        for number, rows in enumerate(found):
+            expected = np.flatnonzero(owners[: len(given)] == number)
+            assert (rows is None) == (len(expected) == 0)
+            assert rows is None or rows.tolist() == expected.tolist()
