@@ -40,7 +40,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
 .PHONY: help demo test test-thorough check format format-check lint types imports docstrings house licences bench
 .PHONY: conformance fuzz picture reference docs lock clean
-.PHONY: test-versions test-lowest test-newest release try-wheel
+.PHONY: test-versions test-lowest test-newest test-spark-versions test-spark-4.1 test-spark-4.2 release try-wheel
 .PHONY: python java
 
 help: ## List the commands
@@ -60,6 +60,12 @@ test-versions: test-lowest test-newest ## Run the unit tests with the lowest and
 # Kernels of another numba are compiled into a cache of their own.
 test-lowest test-newest: test-%: java $(VENV)/%/.installed-$(LOCK)
 	NUMBA_CACHE_DIR=$(abspath $(VENV)/$*/kernels) $(VENV)/$*/bin/python -m pytest $(UNIT_TESTS) $(ARGS)
+
+test-spark-versions: test-spark-4.1 test-spark-4.2 ## Run pipelines on later series of Spark
+
+test-spark-4.1 test-spark-4.2: test-%: java $(VENV)/%/.installed-$(LOCK)
+	$(VENV)/$*/bin/python -m pytest tests/integration/test_small_batches.py \
+		tests/integration/test_pipeline_in_a_session.py $(ARGS)
 
 conformance: $(DEV_STAMP) ## Run the test suites of the W3C in a folder (DIR=w3c)
 	$(BIN)/python tests/conformance/run.py $(DIR) $(ARGS)
@@ -145,6 +151,15 @@ $(patsubst %,$(VENV)/%/.installed-$(LOCK),lowest newest release): $(VENV)/%/.ins
 	@echo "Installing the $* requirements into $(@D), once per lock file."
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip --disable-pip-version-check install --require-hashes -r $<
+	$(@D)/bin/python -m pip --disable-pip-version-check install --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The development requirements with another PySpark.
+$(VENV)/spark-%/.installed-$(LOCK): requirements/spark-%.txt | python
+	@echo "Installing the development requirements with the PySpark of $< into $(@D), once per lock file."
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check install --require-hashes -r requirements/dev.txt
+	$(@D)/bin/python -m pip --disable-pip-version-check install --require-hashes --no-deps -r $<
 	$(@D)/bin/python -m pip --disable-pip-version-check install --no-deps --no-build-isolation -e .
 	@touch $@
 

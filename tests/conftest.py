@@ -9,7 +9,7 @@ import gc
 
 import pytest
 from hypothesis import HealthCheck, settings
-from spark_jvm import joined, spark_jvm, spark_session
+from spark_jvm import WITH_DELTA, joined, spark_jvm, spark_session
 from thorough import PROFILE
 
 from streamreasoner.io.kafka.broker import Broker
@@ -63,7 +63,7 @@ def joined_jvm(spark_environment):
 def spark(joined_jvm, tmp_path_factory):
     """A session with Delta Lake in the worker's JVM."""
     del joined_jvm
-    with spark_session(tmp_path_factory.mktemp("spark")) as session:
+    with spark_session(tmp_path_factory.mktemp("spark"), WITH_DELTA) as session:
         yield session
 
 

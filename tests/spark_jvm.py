@@ -52,8 +52,7 @@ def spark_session(directory, options=()):
     lock, process_group = StateLock(directory), jvm.ProcessGroup()
     started = None
     try:
-        options = {**WITH_DELTA, **dict(options)}
-        started = start_session(directory, options, lock.descriptor, process_group)
+        started = start_session(directory, dict(options), lock.descriptor, process_group)
         yield started.spark
     finally:
         if started is not None:

@@ -38,7 +38,7 @@ EXTRAS: Final[Mapping[str, Mapping[str, str]]] = {
     "shell": {"prompt_toolkit": "prompt-toolkit"},
 }
 """The modules that the package imports only if an extra is installed, and what installs them."""
-SERIES: Final = {"pyspark": "4.0"}
+SERIES: Final[Mapping[str, tuple[str, ...]]] = {"pyspark": ("4.0", "4.1", "4.2")}
 """What other packages of the environment often bring at a version that the extra refuses."""
 
 
@@ -61,9 +61,10 @@ def require(extra: str, what: str) -> None:
     for name in SERIES.keys() & EXTRAS[extra].values():
         with suppress(metadata.PackageNotFoundError):  # spark-submit brings PySpark as files
             found = metadata.version(name)
-            if not found.startswith(f"{SERIES[name]}."):
+            if found.rpartition(".")[0] not in SERIES[name]:
                 raise EnvironmentSetupError(
-                    f"{what} needs {name} {SERIES[name]}, and {found} is installed. {install}"
+                    f"{what} needs {name} {SERIES[name][0]} to {SERIES[name][-1]}, and {found} is "
+                    f"installed. {install}"
                 )
 
 

@@ -14,7 +14,7 @@ import yaml
 from pipelines import DEADLINE_SECONDS, await_published, new_case, produce, triple
 from prometheus_server import Prometheus, free_port, localised
 
-from streamreasoner.io.spark.session import CONNECTOR
+from streamreasoner.io.spark.series import CONNECTOR
 from streamreasoner.service.assemble import pipeline
 from streamreasoner.system import jvm
 

@@ -31,6 +31,7 @@ from streamreasoner.errors import (
 )
 from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.io.spark import session
+from streamreasoner.io.spark.series import CONNECTOR
 from streamreasoner.program import check_text
 from streamreasoner.spark import run, start
 
@@ -179,11 +180,11 @@ def test_a_stop_does_not_wait_for_kafka(user, tmp_path):
 def test_what_is_missing_is_refused_by_name(broker, user, tmp_path, monkeypatch):
     """Before anything is read or written; packages are given as they are written."""
     case = new_case(broker, tmp_path, RULES)
-    monkeypatch.setitem(session._CLASSES, session.CONNECTOR, "org.example.NotThere")  # noqa: SLF001
+    monkeypatch.setitem(session._CLASSES, CONNECTOR, "org.example.NotThere")  # noqa: SLF001
     with pytest.raises(EnvironmentSetupError) as caught:
         run(case.file, spark=user)
     present = user.conf.get("spark.jars.packages", None)
-    wanted = ",".join((*filter(None, [present]), session.CONNECTOR))
+    wanted = ",".join((*filter(None, [present]), CONNECTOR))
     assert f'.config("spark.jars.packages", "{wanted}")' in str(caught.value)
     assert f"spark-submit --packages {wanted}" in str(caught.value)
     with pytest.raises(EnvironmentSetupError, match=r"classic Spark session.*builtins\.object"):

@@ -31,7 +31,7 @@ from pipelines import (
 from spark_jvm import joined
 
 import streamreasoner
-from streamreasoner.io.spark import session
+from streamreasoner.io.spark.series import CONNECTOR
 from streamreasoner.program import check_text
 from streamreasoner.system import jvm
 
@@ -48,7 +48,7 @@ path(?x, ?y) :- edge(?x, ?y) .
 path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
 """
 PATIENCE_SECONDS = 300
-PACKAGES = session.CONNECTOR
+PACKAGES = CONNECTOR
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_a_submitted_script_runs_a_pipeline(broker, request, tmp_path, monkeypat
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     for name in ("b", "c"):
-        arguments = submit(options, session.CONNECTOR, script, case.file)
+        arguments = submit(options, CONNECTOR, script, case.file)
         with running(arguments, case, program=SUBMIT) as process:
             await_published(case, produce(case, [fact("edge", "<x:a>", f"<x:{name}>")]), process)
             the_pipeline(process, str(script)).send_signal(signal.SIGINT)
@@ -163,5 +163,5 @@ def test_a_script_without_the_connector_is_told_what_to_write(broker, tmp_path):
     log = (case.directory / "driver.log").read_text()
     assert "begins" in log
     assert "still" not in log
-    assert f'.config("spark.jars.packages", "{session.CONNECTOR}")' in log
-    assert f"spark-submit --packages {session.CONNECTOR}" in log
+    assert f'.config("spark.jars.packages", "{CONNECTOR}")' in log
+    assert f"spark-submit --packages {CONNECTOR}" in log

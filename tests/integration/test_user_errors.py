@@ -10,9 +10,27 @@ from copy import copy
 
 import pytest
 from pipelines import fact, new_case, produce, recreate, spawn
+from thorough import THOROUGH
 
 from streamreasoner.cli import main
 
+# Settings of Spark with a value that it refuses when it starts.
+REFUSED = {
+    "spark.driver.memory": "banana",
+    "spark.master": "local[x]",
+    "spark.network.crypto.enabled": "true",
+    "spark.serializer": "com.example.None",
+    "spark.task.cpus": "many",
+    "spark.local.dir": "/proc/none",
+    "spark.sql.shuffle.partitions": "two",
+    "spark.sql.session.timeZone": "Mars",
+    "spark.eventLog.enabled": "true",
+    "spark.driver.port": "99999",
+    "spark.plugins": "com.example.Plugin",
+    "spark.extraListeners": "com.example.Listener",
+    "spark.driver.bindAddress": "203.0.113.7",
+}
+USUAL = {"spark.driver.memory", "spark.sql.session.timeZone"}
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
 
 
@@ -174,8 +192,13 @@ def test_an_epoch_that_fails(broker, tmp_path):
     assert_refused(run_process(case), "recursion_limit")
 
 
-def test_spark_that_does_not_start(case):
-    """A setting that Spark refuses: the message has the end of Spark's log, without the stack."""
+@pytest.mark.parametrize(
+    ("name", "value"), [each for each in REFUSED.items() if THOROUGH or each[0] in USUAL]
+)
+def test_spark_that_does_not_start(case, name, value):
+    """A setting that Spark refuses is named, with what Spark said and without the stack."""
     case.raw["log"] = {"level": "error"}
-    case.raw["spark"] = {"options": {"spark.driver.memory": "1x"}}
-    assert_refused(run_process(case), "Spark does not start", "1x")
+    case.raw["spark"] = {"options": {name: value}}
+    answer = run_process(case)
+    assert_refused(answer, "Spark does not start. It says:\n", name)
+    assert "\n\tat " not in answer[1]

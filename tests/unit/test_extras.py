@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from streamreasoner.errors import EnvironmentSetupError
+from streamreasoner.io.spark.series import CONNECTORS
 from streamreasoner.system.extras import EXTRAS, SERIES, require
 
 ROOT = Path(__file__).parents[2]
@@ -182,7 +183,7 @@ def test_a_version_of_spark_that_does_not_fit_is_refused(monkeypatch):
     with pytest.raises(EnvironmentSetupError) as caught:
         require("demo", "A demo")
     assert str(caught.value) == (
-        "A demo needs pyspark 4.0, and 3.5.7 is installed. Install the extra with: "
+        "A demo needs pyspark 4.0 to 4.2, and 3.5.7 is installed. Install the extra with: "
         "pip install 'streamreasoner[demo]'"
     )
     require("server", "A server")
@@ -191,8 +192,8 @@ def test_a_version_of_spark_that_does_not_fit_is_refused(monkeypatch):
 def test_the_series_are_those_of_the_ranges():
     """A version is refused at a start if, and only if, the extra does not allow it."""
     bounds = {each for extra in OPTIONAL.values() for each in extra if "<" in each}
-    expected = {"pyspark>=4.0.0,<4.1"}
-    assert (bounds, SERIES) == (expected, {"pyspark": "4.0"})
+    assert bounds == {"pyspark>=4.0.0,<4.3"}
+    assert SERIES == {"pyspark": ("4.0", "4.1", "4.2")} == {"pyspark": (*CONNECTORS,)}
 
 
 def test_python_needs_no_extra(folder):

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.io.spark import session
+from streamreasoner.io.spark.series import CONNECTOR
 from streamreasoner.io.spark.session import RunningSession
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class ExistingSession:
         if session.is_connected(self.spark):
             return
         present = self.spark.conf.get(_PACKAGES, None)
-        packages = ",".join((*([present] if present else ()), session.CONNECTOR))
+        packages = ",".join((*([present] if present else ()), CONNECTOR))
         raise EnvironmentSetupError(
             "The Spark session does not have what a pipeline needs, and Spark takes it at its "
             "start only. In a new process, make the session with SparkSession.builder\n"

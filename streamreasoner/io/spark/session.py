@@ -22,11 +22,15 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.io.spark import launch
+from streamreasoner.io.spark.refusal import last_words, refusal
+from streamreasoner.io.spark.series import CHECKPOINT_FILES, CONNECTOR
+from streamreasoner.io.spark.tasks.held import HELD
 from streamreasoner.system import jvm
 from streamreasoner.system.limits import check_limits
 
@@ -37,15 +41,12 @@ if TYPE_CHECKING:
 
     from streamreasoner.system.class_data import ClassData
 
-# Version 4.0.0 has the complete set of connector jars; it runs on every 4.0.x.
-CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
 LOCAL_FILES = "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"
 PACKAGES = f"{CONNECTOR},{LOCAL_FILES}"
 """The modules that a session needs, in the form that `--packages` takes."""
 # Java 24 removed the security manager, which Hadoop's client still uses.
 NEWEST_JAVA = 23
 
-_LOG_LINES = 15
 # A JVM that records its classes writes the archive when it exits.
 _EXIT_SECONDS = 120.0
 _FLAGS = (
@@ -87,9 +88,7 @@ TUNING = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
     # Safe with a single driver only, which the state lock and the transactional id ensure.
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
-    ),
+    "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINT_FILES,
     # Avoids the checksum file that LocalFileSystem writes for each checkpoint file.
     _FILE_SYSTEM: _RAW_LOCAL_FILES,
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
@@ -105,6 +104,8 @@ TUNING = {
     ),
 }
 
+# What a pipeline adds to the settings of its user.
+_OWN = {MOST_COLLECTED, *HELD}
 # Settings that cannot change once the JVM runs.
 _FIXED_AT_LAUNCH = re.compile(
     r"spark\.(master|submit\..*|jars(\..*)?|driver\.(memory|cores|extra.*|default.*|log\..*))"
@@ -237,9 +238,9 @@ def _join(app_id: str, options: Mapping[str, str]) -> RunningSession:
         if not _FIXED_AT_LAUNCH.fullmatch(name):
             conf.setIfMissing(name, value)
     try:
-        return RunningSession(SparkSession(_context(conf, gateway)), gateway)
-    except Py4JError as error:
-        raise EnvironmentSetupError("Spark does not start. See the log of spark-submit.") from error
+        return RunningSession(_session(conf, gateway), gateway)
+    except (CapturedException, Py4JError) as error:
+        raise refusal(last_words(str(error)), options, _OWN) from error
 
 
 def _launch(
@@ -280,14 +281,14 @@ def _launch(
     with log_file.open("wb") as log:
         try:
             gateway = launch.start(how, temporary, log, lock_descriptor, process_group.id)
-            context = _context(conf, gateway)
-        except (PySparkRuntimeError, Py4JError, OSError) as error:
+            spark = _session(conf, gateway)
+        except (CapturedException, PySparkRuntimeError, Py4JError, OSError) as error:
             if how.class_data is not None:
                 how.class_data.close(exited=False)
-            raise EnvironmentSetupError(
-                f"Spark does not start. The end of {log_file}:\n{tail(log_file)}"
-            ) from error
-    return RunningSession(SparkSession(context), gateway, temporary, how.class_data)
+            is_told = isinstance(error, CapturedException)
+            said = last_words(str(error) if is_told else log_file.read_text(errors="replace"))
+            raise refusal(said, options, _OWN, log_file) from error
+    return RunningSession(spark, gateway, temporary, how.class_data)
 
 
 def is_local(master: str) -> bool:
@@ -322,15 +323,18 @@ def _check_classes(spark: SparkSession) -> None:
         )
 
 
-def _context(conf: SparkConf, gateway: JavaGateway) -> SparkContext:
-    """A context that writes local files without running chmod for each, if the jar is there."""
+def _session(conf: SparkConf, gateway: JavaGateway) -> SparkSession:
+    """A session that writes local files without running chmod for each, if the jar is there."""
     if (
         conf.get(_FILE_SYSTEM) == _RAW_LOCAL_FILES
         and is_local(conf.get("spark.master", ""))
         and _has(gateway, LOCAL_FILES)
     ):
         conf.set(_FILE_SYSTEM, _CLASSES[LOCAL_FILES])
-    return SparkContext(conf=conf, gateway=gateway)
+    spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
+    # Settings of SQL are read with the first one that is asked for.
+    spark.conf.get("spark.sql.session.timeZone")
+    return spark
 
 
 def _has(gateway: JavaGateway, module: str) -> bool:
@@ -342,13 +346,3 @@ def _has(gateway: JavaGateway, module: str) -> bool:
 def _is_not_from_py4j(record: logging.LogRecord) -> bool:
     """Whether a record is not Py4J's, which logs lost connections to the root logger."""
     return record.module != "java_gateway"
-
-
-def tail(log_file: Path) -> str:
-    """The last lines of a log, without blank lines and stack frames."""
-    lines = [
-        line
-        for line in log_file.read_text(errors="replace").splitlines()
-        if line.strip() and not line.lstrip().startswith("at ")
-    ]
-    return "\n".join(lines[-_LOG_LINES:])

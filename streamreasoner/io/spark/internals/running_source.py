@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.classic.dataframe import DataFrame
 
+from streamreasoner.io.spark.series import tasks
 from streamreasoner.io.spark.session import MOST_COLLECTED
 from streamreasoner.io.spark.source import COLUMNS
 
@@ -183,13 +184,9 @@ class RunningSource:
         packages, context = self._spark_packages, self._spark.sparkContext
         python = packages.api.python.PythonUtils
         first, after = (self._offset(_side(offsets, side)) for side in (0, 1))
-        tasks = [
-            python.toSeq([partition])
-            for partition in self._source.planInputPartitions(first, after)
-        ]
         rows = packages.sql.execution.datasources.v2.DataSourceRDD(
             context._jsc.sc(),  # noqa: SLF001
-            python.toSeq(tasks),
+            tasks(self._spark._jvm, self._source.planInputPartitions(first, after)),  # noqa: SLF001
             self._source.createReaderFactory(),
             False,  # noqa: FBT003 - rows, not columns
             python.toScalaMap({}),
