@@ -44,8 +44,6 @@ from kafka import KafkaAdminClient
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from streamreasoner.io.spark.series import CONNECTOR
-
 from benchmarks import harness
 from benchmarks.peers import AbsentError, pathway
 from benchmarks.soak import processes, usage
@@ -54,6 +52,7 @@ from streamreasoner.io.formats.ntriples import read
 from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.io.kafka.topics import create_topics
 from streamreasoner.io.observer import PipelineObserver
+from streamreasoner.io.spark.series import CONNECTOR
 from streamreasoner.pipeline.batch import EpochRunner
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.service import assemble, supervise
