@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 
 from streamreasoner.api.arrow_input import valid_updates
 from streamreasoner.api.reasoner import Reasoner
@@ -23,8 +24,6 @@ from streamreasoner.program.columns import positional
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pyspark.sql import DataFrame
 
     from streamreasoner.engine.session import Session
     from streamreasoner.engine.updates import Updates
@@ -83,7 +82,16 @@ def reason(
 
 
 def collected(frame: DataFrame) -> pa.Table:
-    """The rows of a frame, with its multiplicities under their own name."""
+    """The rows of a frame, with its multiplicities under their own name.
+
+    Raises:
+        DataError: It is not a frame.
+    """
+    if not isinstance(frame, DataFrame):
+        raise DataError(
+            f"Facts are a DataFrame of Spark, not {type(frame).__name__}. Make one with "
+            "spark.createDataFrame(...)."
+        )
     table = frame.toArrow()
     return table.rename_columns(
         [MULTIPLICITY if name == DIFF else name for name in table.column_names]

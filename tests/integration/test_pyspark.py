@@ -163,6 +163,8 @@ def test_consequences_of_a_frame(spark):
         (iri("b"), iri("c")),
         (iri("a"), iri("c")),
     }
+    with pytest.raises(DataError, match="a DataFrame of Spark, not list"):
+        reason([("<x:a>", "<x:b>")], RULES, predicate="edge")
     with pytest.raises(DataError, match="Row 0: column a0"):
         reason(spark.createDataFrame([("a b", iri("b"))], ["a0", "a1"]), RULES, predicate="edge")
 
