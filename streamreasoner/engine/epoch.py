@@ -7,6 +7,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from streamreasoner.engine.change import change_program
 from streamreasoner.engine.circular import check_order
 from streamreasoner.engine.fixpoint import derived, fixpoints
@@ -14,7 +16,7 @@ from streamreasoner.engine.input.given import copies_after_change, with_copies
 from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
 from streamreasoner.engine.input.sets import edit_sets
 from streamreasoner.engine.input.upserts import replace_by_key
-from streamreasoner.engine.ports import LAST_ITERATION, NO_CHANGES, NO_WORK
+from streamreasoner.engine.ports import LAST_ITERATION, NO_CHANGES, Work
 from streamreasoner.engine.recomputation import FEW, Recomputation
 from streamreasoner.errors import NewTermsError
 from streamreasoner.rdf.dictionary import Dictionary
@@ -22,17 +24,19 @@ from streamreasoner.rdf.dictionary import Dictionary
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.engine.cost_model import CostModel
     from streamreasoner.engine.input.registers import Admitted, Registers
-    from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics, Work
+    from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
     from streamreasoner.plan.program_plan import ProgramPlan, StratumPlan
 
 DEFAULT_RECURSION_LIMIT = 1_000_000
 DEFAULT_MAX_NEW_TERMS = 10_000_000
+_NONE = np.empty(0, np.int64)
+NO_WORK = Work(0, _NONE, _NONE)
+"""That of no rules."""
 
 
 @dataclass(frozen=True, slots=True)

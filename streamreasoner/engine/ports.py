@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
@@ -77,11 +76,6 @@ class Effort:
     asserted: int
     derivations: int
     work: int
-
-
-_NONE = np.empty(0, np.int64)
-NO_WORK = Work(0, _NONE, _NONE)
-"""That of no rules."""
 
 
 @dataclass(frozen=True, slots=True)

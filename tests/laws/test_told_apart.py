@@ -94,6 +94,10 @@ def test_kinds_of_triple_terms_have_strata_of_their_own(epochs):
     assert driver.trace(driver.predicates) == Driver(PROGRAM).trace(driver.predicates)
 
 
+ALL = Limits(matches=100)
+"""Of a count all matches are shown, and nothing is left out."""
+
+
 @settings(max_examples=100 if THOROUGH else 10)
 @given(UPDATES)
 def test_explanations_show_rules_as_they_are_written(updates):
@@ -105,7 +109,7 @@ def test_explanations_show_rules_as_they_are_written(updates):
         ("r", fact((b, (s, kind, s)))) for b in "ab" for s in "ac" for kind in ("good", "bad")
     }
     for each in sorted(present | absent):
-        found = explain(session.program, session.engine, session.dictionary, Fact(*each), Limits())
+        found = explain(session.program, session.engine, session.dictionary, Fact(*each), ALL)
 
         assert found.present == (each in present)
         assert "apart" not in found.text()

@@ -14,10 +14,10 @@ from oracle.aggregates import results
 from model.leaves import NestedLoops
 from model.state import Program, State, difference
 from model.terms import Terms
+from streamreasoner.engine.epoch import NO_WORK
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import (
     LAST_ITERATION,
-    NO_WORK,
     UNLIMITED,
     BudgetSpentError,
     Effort,

@@ -10,8 +10,6 @@ from streamreasoner.state.record import (
     EpochRecord,
     SlotRecord,
     TableRecord,
-    read_spark_note,
-    write_spark_note,
 )
 from streamreasoner.state.version import StateVersion
 
@@ -103,9 +101,3 @@ def test_keys_of_later_releases_are_ignored():
 
     assert EpochRecord.from_marker(marker) == EpochRecord.from_marker(MARKER)
     assert TableRecord.from_json(text) == TableRecord.from_json(CHANGED_PROGRAM)
-
-
-def test_a_spark_note_is_that_of_all_releases():
-    """Its text is read, and written again, byte for byte."""
-    assert read_spark_note("17 3f9c") == (17, "3f9c")
-    assert write_spark_note(17, "3f9c") == "17 3f9c"
