@@ -6,12 +6,14 @@ HYPOTHESIS_PROFILE is `ci` or `thorough`.
 from __future__ import annotations
 
 import gc
+import logging
 
 import pytest
 from hypothesis import HealthCheck, settings
 from spark_jvm import WITH_DELTA, joined, spark_jvm, spark_session
 from thorough import PROFILE
 
+from streamreasoner.cli.logs import configure_logging
 from streamreasoner.io.kafka.broker import Broker
 
 pytest_plugins = ["kernels"]
@@ -36,6 +38,20 @@ def loaded_objects_are_kept():
 def pytest_sessionfinish():
     """Collect everything at exit, or nanobind complains about what is left."""
     gc.unfreeze()
+
+
+@pytest.fixture
+def own_log():
+    """A function that configures the log, as some commands do; its changes are undone afterwards.
+
+    The handler of a command that runs in a test writes to a stream that is closed later.
+    """
+    loggers = [logging.getLogger(name) for name in ("streamreasoner", "streamreasoner.kafka")]
+    before = [(log, log.handlers[:], log.level, log.propagate) for log in loggers]
+    yield configure_logging
+    for log, handlers, level, propagate in before:
+        log.handlers[:], log.propagate = handlers, propagate
+        log.setLevel(level)
 
 
 @pytest.fixture(scope="session")

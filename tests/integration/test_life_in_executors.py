@@ -7,6 +7,7 @@ import shutil
 import uuid
 from itertools import combinations
 
+import pytest
 from object_store import object_store
 from pipelines import (
     DEADLINE_SECONDS,
@@ -70,6 +71,7 @@ def lose_the_disk(case):
     shutil.rmtree(case.config.state.directory)
 
 
+@pytest.mark.usefixtures("own_log")
 def test_a_life_of_commands(broker, tmp_path):
     """Load files, run, ask, change the rules, back up, erase, restore: each on an empty disk."""
     port = free_port()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 import subprocess
 import sys
-from copy import copy
 
 import pytest
 from pipelines import fact, new_case, produce, recreate, spawn
@@ -35,13 +33,9 @@ RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
+def run(monkeypatch, capsys, own_log):
     """Runs `streamreasoner run` in this process: exit code and output."""
-    # The command configures them for a process of its own.
-    for name in ("streamreasoner", "streamreasoner.kafka"):
-        logger = logging.getLogger(name)
-        for attribute in ("level", "propagate", "handlers"):
-            monkeypatch.setattr(logger, attribute, copy(getattr(logger, attribute)))
+    del own_log
 
     def call(case):
         monkeypatch.setattr(sys, "argv", ["streamreasoner", "run", "--config", str(case.file)])

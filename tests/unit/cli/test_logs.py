@@ -8,22 +8,10 @@ import re
 
 import pytest
 
-from streamreasoner.cli.logs import configure_logging
 from streamreasoner.config.process import LogConfig
 
 LEVELS = ("debug", "info", "warning", "error")
 MESSAGE = 'two\nlines, "quoted" and ünïcode'
-
-
-@pytest.fixture
-def own_log():
-    """A function that configures the log; what it changes is restored afterwards."""
-    loggers = [logging.getLogger(name) for name in ("streamreasoner", "streamreasoner.kafka")]
-    before = [(log, log.handlers[:], log.level, log.propagate) for log in loggers]
-    yield configure_logging
-    for log, handlers, level, propagate in before:
-        log.handlers[:], log.propagate = handlers, propagate
-        log.setLevel(level)
 
 
 @pytest.mark.parametrize("level", LEVELS)
