@@ -24,6 +24,13 @@ class Process:
             command = ["-m", "streamreasoner", "run", "--standby", "--config", file]
             self.running = spawn(command, log)
 
+    @classmethod
+    def started(cls, case, stack):
+        """A process that is killed at the latest when a stack is closed."""
+        process = cls(case)
+        stack.callback(process.end)
+        return process
+
     def get(self, path):
         """What the process says at a path; the empty text before it does."""
         try:

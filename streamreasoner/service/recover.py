@@ -28,7 +28,6 @@ from streamreasoner.service.size import cores
 from streamreasoner.service.spark.executors import gather
 from streamreasoner.state import Tables
 from streamreasoner.state.delta.retention import Retention
-from streamreasoner.state.erasure.steps import delete_copies
 from streamreasoner.state.in_effect import ProgramInEffect, stored_text
 from streamreasoner.system import disk
 
@@ -136,7 +135,7 @@ def recover(
     if not config.state.tables.exists():
         disk.write(config.state.app_id, f"{config.pipeline.app_id}\n".encode())
         disk.sync(config.state.directory)
-    for path in delete_copies(config.state.former_copies):
+    for path in disk.delete(config.state.former_copies):
         _log.info('Deleted %s, the copy of the state of the former backend "spark".', path)
     # A fact of a topic with keys is stored with its key.
     has_keys = bool(sources(config).keyed)

@@ -55,11 +55,14 @@ def _chosen(config: Config) -> BackendKind:
     pipeline = config.pipeline
     if pipeline.backend == BackendKind.EXECUTORS.value:
         return BackendKind.EXECUTORS
+    is_auto = pipeline.backend == _AUTO
+    facts, terms = Tables.rows(config.state.tables)
     return Limit(pipeline.max_state_bytes).choose(
-        *Tables.rows(config.state.tables),
-        cores(config),
+        facts,
+        terms,
+        parts_for(facts, pipeline.cores) if is_auto else pipeline.cores,
         apart=recorded_place(config) is BackendKind.EXECUTORS,
-        may_move=pipeline.backend == _AUTO and _on_a_cluster(config),
+        may_move=is_auto and _on_a_cluster(config),
     )
 
 

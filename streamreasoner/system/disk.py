@@ -1,11 +1,13 @@
-"""Durable file writes. Invariant: readers never see a half-written file."""
+"""Durable file writes, and deletions. Invariant: readers never see a half-written file."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from _typeshed import ReadableBuffer
@@ -35,6 +37,24 @@ def replace(path: Path, data: bytes) -> None:
     temporary = _temporary(path)
     temporary.write_bytes(data)
     temporary.replace(path)
+
+
+def delete(paths: Iterable[Path]) -> list[Path]:
+    """Delete files and folders; returns those that existed. Directory entries are not flushed.
+
+    Raises:
+        OSError: One cannot be deleted.
+    """
+    deleted = []
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.exists():
+            path.unlink()
+        else:
+            continue
+        deleted.append(path)
+    return deleted
 
 
 def _temporary(path: Path) -> Path:

@@ -10,7 +10,6 @@ repeated: the topics name epochs that the state does not hold.
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import StateError
@@ -49,13 +48,8 @@ def delete_state(config: Config) -> list[Path]:
         StateError: It cannot be deleted.
     """
     state = config.state
-    found = [path for path in places(config) if path.exists()]
     try:
-        for path in found:
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+        found = disk.delete(places(config))
         disk.sync(state.directory)
     except OSError as error:
         raise StateError(

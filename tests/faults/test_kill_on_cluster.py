@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import ExitStack
+from functools import partial
 
 from cluster import cluster, kill
 from crashes import changing, check_output
@@ -47,12 +48,7 @@ def test_nothing_is_lost_on_a_cluster(broker, tmp_path):
             pipeline={"backend": "executors", "parts": WORKERS},
             spark={"options": {**machines.options, **ROOM}},
         )
-
-        def start():
-            process = Process(case)
-            stack.callback(process.end)
-            return process
-
+        start = partial(Process.started, case, stack)
         with changing(case, rng) as (sent, records):
             leader = start()
             for victim in victims:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import ExitStack
+from functools import partial
 
 from crashes import changing, check_output
 from graphs import RULES
@@ -18,12 +19,7 @@ def test_another_process_takes_over(broker, tmp_path):
     """Whenever it is killed, the one that stands by goes on; nothing is lost or published twice."""
     case, rng = new_case(broker, tmp_path, RULES), random.Random(4)
     with ExitStack() as stack:
-
-        def start():
-            process = Process(case)
-            stack.callback(process.end)
-            return process
-
+        start = partial(Process.started, case, stack)
         with changing(case, rng) as (sent, records):
             leader = start()
             leader.await_ready("ok: the query is running")

@@ -29,7 +29,7 @@ from streamreasoner.backends.columnar.parallel import LARGE, Threads
 from streamreasoner.backends.columnar.placement import place_together, walked_arguments
 from streamreasoner.backends.columnar.reading import cells_of, relation_of
 from streamreasoner.backends.columnar.results import group_result
-from streamreasoner.backends.columnar.status import check
+from streamreasoner.backends.columnar.status import error_of
 from streamreasoner.engine.ports import (
     LAST_ITERATION,
     UNLIMITED,
@@ -427,7 +427,8 @@ class ColumnarBackend:
         return group_result(self._state, self._dictionary, group)
 
     def _check(self, status: int) -> None:
-        check(status, self._state, self._builtins, divisible=self._is_divisible())
+        if status != layout.OK:
+            raise error_of(status, self._state, self._builtins, divisible=self._is_divisible())
 
     def _is_divisible(self) -> bool:
         """Whether the epoch could be evaluated on more parts: not if it changes the program."""

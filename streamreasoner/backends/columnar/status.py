@@ -14,26 +14,24 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.callbacks import Builtins
 
 
-def check(status: int, state: Arena, builtins: Builtins, *, divisible: bool) -> None:
-    """Raise the error that a kernel has met, if any.
+def error_of(status: int, state: Arena, builtins: Builtins, *, divisible: bool) -> BaseException:
+    """The error that a kernel has met.
 
     Args:
-        status: What it has returned.
+        status: What it has returned, other than OK.
         state: What it has run on.
         builtins: What it has called.
         divisible: Whether more parts could hold what this state does.
     """
     match status:
-        case layout.OK:
-            return
         case layout.OVERFLOW:
-            raise MultiplicityOverflowError
+            return MultiplicityOverflowError()
         case layout.FULL:
-            raise _full(state, divisible=divisible)
+            return _full(state, divisible=divisible)
         case layout.SPENT:
-            raise BudgetSpentError
+            return BudgetSpentError()
         case layout.FAILED:
-            raise builtins.failure()
+            return builtins.failure()
         case _:
             raise AssertionError(f"Unknown kernel status {status}.")
 

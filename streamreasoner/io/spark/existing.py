@@ -84,7 +84,6 @@ class ExistingSession:
         Args:
             settings: Settings for the location of the state.
             options: `spark.options` of the configuration; they override those chosen here.
-
         """
         own = self.spark.newSession()
         _set(own, {**session.TUNING, **_PATIENCE, **settings})

@@ -15,7 +15,6 @@ Steps 2 to 4 are one commit each.
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from streamreasoner.state import restore, rows, schemas
 from streamreasoner.state.delta import datafile, retention
 from streamreasoner.state.erasure.mentions import with_mentioned
 from streamreasoner.state.maintenance.prune import prune, without
+from streamreasoner.system import disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,7 +78,7 @@ def erase(
     trace, changes, terms = (
         state.tables[name] for name in (schemas.TRACE, schemas.CHANGES, schemas.TERMS)
     )
-    yield Step(1, "deleted copies", tuple(delete_copies(copies)))
+    yield Step(1, "deleted copies", tuple(disk.delete(copies)))
     present = _files(trace)
     sum_trace(state)
     yield Step(2, "summed trace", tuple(_files(trace) - present))
@@ -97,24 +97,6 @@ def erase(
         table.save()
         retention.delete_log_before(table.directory, table.snapshot().version)
     yield Step(6, "deleted the logs of past versions")
-
-
-def delete_copies(copies: Iterable[Path]) -> list[Path]:
-    """Step 1: delete files and folders; returns those that existed.
-
-    Raises:
-        OSError: One cannot be deleted.
-    """
-    deleted = []
-    for path in copies:
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.exists():
-            path.unlink()
-        else:
-            continue
-        deleted.append(path)
-    return deleted
 
 
 def sum_trace(state: StoppedState) -> None:

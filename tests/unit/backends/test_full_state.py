@@ -113,7 +113,7 @@ def number(value):
 def test_an_epoch_whose_terms_do_not_fit_is_rolled_back(monkeypatch, store, room):
     """Terms of the input, and those that rules make: the error names the dictionary and a way out.
 
-    Executors are none, and `auto` must not move the state there.
+    Executors do not help, so `auto` must not move the state there.
     """
     driver = Driver(check_text(PRODUCTS))
     driver.apply(number(1))
