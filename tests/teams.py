@@ -23,13 +23,15 @@ from streamreasoner.values.value_columns import Values
 HOST = "127.0.0.1"
 _SERVE = """
 import sys
+from contextlib import suppress
+from streamreasoner.backends.parts import wire
 from streamreasoner.backends.parts.worker import serve
+print("free", flush=True)
 for line in sys.stdin:
     port, key = line.split()
-    try:
+    with suppress(*wire.LOST):
         serve((sys.argv[2], int(port)), bytes.fromhex(key), int(sys.argv[1]), sys.argv[2])
-    except OSError:
-        pass  # another part is lost
+    print("free", flush=True)
 """
 _free = {}
 """Processes without a state, by the number of parts."""
@@ -41,11 +43,18 @@ class Processes:
     def __init__(self, count):
         self.processes = [
             subprocess.Popen(
-                [sys.executable, "-c", _SERVE, str(number), HOST], stdin=subprocess.PIPE, text=True
+                [sys.executable, "-c", _SERVE, str(number), HOST],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
             )
             for number in range(count)
         ]
         atexit.register(self.end)
+
+    def wait(self):
+        """Wait until each has left its earlier state, or has ended; whether all of them live."""
+        return all(process.stdout.readline() for process in self.processes)
 
     def team(self, dictionary):
         """A team of them; they are free again when it is closed."""
@@ -69,8 +78,7 @@ def store_elsewhere(count, kind=PartsBackend, **options):
     dictionary = Dictionary()
 
     def backend(plan):
-        free = _free.setdefault(count, [])
-        processes = free.pop() if free else Processes(count)
+        processes = _free_ones(count)
         team = processes.team(dictionary)
         place = partial(PartsElsewhere, team)
         made = kind(plan, dictionary, Values(dictionary), place, **options)
@@ -94,9 +102,18 @@ def backend_in_threads(plan, dictionary, count=2):
     return made
 
 
+def _free_ones(count):
+    free = _free.setdefault(count, [])
+    while free:
+        processes = free.pop()
+        if processes.wait():
+            return processes
+        processes.end()
+    processes = Processes(count)
+    assert processes.wait()
+    return processes
+
+
 def _release(team, processes):
     team.close()
-    if all(process.poll() is None for process in processes.processes):
-        _free[len(team)].append(processes)
-    else:
-        processes.end()
+    _free[len(team)].append(processes)

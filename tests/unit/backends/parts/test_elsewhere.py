@@ -53,6 +53,15 @@ def test_a_lost_process_is_an_error():
             driver.apply(edges(2))
 
 
+def test_the_next_state_has_processes_that_live():
+    """Also if one was killed the moment before its state was left."""
+    for _ in range(5):
+        driver = Driver(check_text(CLOSURE), store=store_elsewhere(2))
+        driver.apply(edges(1))
+        driver.session.engine._backend.processes[0].kill()  # noqa: SLF001 - nothing else has it
+        del driver
+
+
 @pytest.mark.parametrize(
     "error",
     [MultiplicityOverflowError(), DictionaryFullError("x"), BudgetSpentError(), ValueError("x")],
