@@ -39,8 +39,8 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import cluster, generators, harness, programs, scale
-from benchmarks.cluster import Counted, measured, resident
+from benchmarks import executors, generators, harness, programs, scale
+from benchmarks.executors import Counted, measured, resident
 from benchmarks.growth import available
 from benchmarks.parts import OneThread, Run
 from benchmarks.peers import pyspark_loops
@@ -132,7 +132,7 @@ def measure_all(
     runs: Sequence[tuple[str, int]], parts: int, master: str | None
 ) -> list[dict[str, Any]]:
     """The figures of one store and of parts, on one cluster; run it in a separate process."""
-    with cluster.spark(settings(parts, master)) as running:
+    with executors.spark(settings(parts, master)) as running:
         return [measure(running, case, size, parts) for case, size in runs]
 
 
@@ -306,7 +306,7 @@ def trace_blocks(run: Run, dictionary: Dictionary) -> Iterator[TraceRows]:
 
 def measure_plain(runs: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
     """Plain Spark on the same rows, the second run if short; run it in a separate process."""
-    with cluster.spark(USUAL) as running:
+    with executors.spark(USUAL) as running:
         return [recomputed(running.spark, case, CASES[case](size)) for case, size in runs]
 
 
