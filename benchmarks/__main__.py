@@ -25,6 +25,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "decoding": ("--scale", "1"),
     "python_api": ("--rounds", "1"),
     "queries": ("--scale", "1", "--rounds", "1"),
+    "explanations": ("--scale", "1", "--rounds", "1"),
     "brick": ("--rooms", "1", "--limit", "1"),
     "goals": ("--scale", "1"),
     "kernel": ("--scale", "1"),

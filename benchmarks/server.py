@@ -206,14 +206,11 @@ def memory(tables: Path) -> dict[str, Any]:
     loaded = time.process_time() - began
     with replica.snapshot() as snapshot:
         facts = sum(snapshot.count(name) for name in snapshot.program.checked.arities)
-        used = snapshot.query(
-            "SELECT sum(memory_usage_bytes)::BIGINT AS bytes FROM duckdb_memory()"
-        )
         terms = len(snapshot.terms)
         found = {
             "facts": facts,
             "terms": terms,
-            "bytes_per_fact": round(used["bytes"][0].as_py() / facts, 1),
+            "bytes_per_fact": round(snapshot.nbytes / facts, 1),
             "bytes_per_term": round(snapshot.terms.nbytes / terms, 1),
             "load_seconds": round(loaded, 2),
         }

@@ -205,17 +205,17 @@ class Derivations:
     def _final_facts(self, stratum: int, before: int) -> Source:
         """Facts present at the end; those of *stratum* only if present before an iteration."""
 
-        def rows(predicate: str, known: Mapping[int, str], constant: frozenset[int]) -> HeldFacts:
-            return self._store.lookup(predicate, known, constant).before(stratum, before)
+        def rows(predicate: str, known: Mapping[int, str]) -> HeldFacts:
+            return self._store.lookup(predicate, known).before(stratum, before)
 
         return rows
 
     def _facts_at(self, stratum: int, iteration: int) -> Source:
         """Present facts; those of *stratum* as of an iteration."""
 
-        def rows(predicate: str, known: Mapping[int, str], constant: frozenset[int]) -> HeldFacts:
-            then = self._store.lookup(predicate, known, constant, iteration)
-            return self._store.lookup(predicate, known, constant).at(stratum, then)
+        def rows(predicate: str, known: Mapping[int, str]) -> HeldFacts:
+            then = self._store.lookup(predicate, known, iteration)
+            return self._store.lookup(predicate, known).at(stratum, then)
 
         return rows
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from streamreasoner.plan.operands import Comparison, Computation, Pattern, Test
     from streamreasoner.plan.program_plan import DeltaPlan
 
-    Source: TypeAlias = Callable[[str, Mapping[int, str], frozenset[int]], Sequence[HeldFact]]
-    """Facts for the positive atoms: predicate, known terms, positions of the atom's constants."""
+    Source: TypeAlias = Callable[[str, Mapping[int, str]], Sequence[HeldFact]]
+    """Facts for the positive atoms: predicate, and known terms by position."""
 
 CACHED_RULES = 1000
 """Rules whose plans are kept, as most explanations are of facts of the same rules."""
@@ -133,6 +133,6 @@ def _selection(pattern: Pattern, source: Source) -> Callable[[Match], Sequence[H
     def selected(match: Match) -> Sequence[HeldFact]:
         terms = match.terms
         known = {position: terms[name] for position, name in columns if name in terms}
-        return source(pattern.predicate, constants | known, frozenset(constants))
+        return source(pattern.predicate, constants | known)
 
     return selected

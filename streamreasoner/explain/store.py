@@ -1,12 +1,7 @@
-"""Look up facts by pattern. Invariant: rows are in text order, whatever the state.
-
-A selection scans the state. Patterns of a shape that is looked up repeatedly are therefore selected
-once, with only the constants of the atom bound, and answered from memory from then on.
-"""
+"""Look up facts by pattern. Invariant: rows are in text order, whatever the state."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast, overload
@@ -25,8 +20,6 @@ if TYPE_CHECKING:
     from streamreasoner.facts import Terms
 
 
-_MAX_SCANS = 8
-_KEY_POSITIONS = 2
 _CHUNK = 256
 
 
@@ -144,59 +137,35 @@ class FactIndex:
         self._dictionary = dictionary
         self._arities = arities
         self._rows: dict[object, HeldFacts] = {}
-        self._scans: Counter[object] = Counter()
-        self._indexes: dict[object, _Index] = {}
 
     def lookup(
-        self,
-        predicate: str,
-        known: Mapping[int, str],
-        constant: frozenset[int] = frozenset(),
-        iteration: int = LAST_ITERATION,
+        self, predicate: str, known: Mapping[int, str], iteration: int = LAST_ITERATION
     ) -> HeldFacts:
         """Facts with known terms at some positions, present or not, in text order.
 
         Args:
             predicate: Name of the predicate, or of the hidden one of its asserted facts.
             known: Terms by position.
-            constant: The positions that are constants in every lookup of this shape.
             iteration: The iteration at which presence is computed, in each fact's own stratum.
         """
         if predicate.startswith(GIVEN):
-            return self.lookup(predicate.removeprefix(GIVEN), known, constant).asserted()
+            return self.lookup(predicate.removeprefix(GIVEN), known).asserted()
         key = (predicate, frozenset(known.items()), iteration)
         if key not in self._rows:
-            self._rows[key] = self._read(predicate, known, constant, iteration)
+            self._rows[key] = self._read(predicate, known, iteration)
         return self._rows[key]
 
-    def present(
-        self, predicate: str, known: Mapping[int, str], constant: frozenset[int] = frozenset()
-    ) -> HeldFacts:
+    def present(self, predicate: str, known: Mapping[int, str]) -> HeldFacts:
         """The facts that are present at the end of the epoch."""
-        return self.lookup(predicate, known, constant).present()
+        return self.lookup(predicate, known).present()
 
-    def _read(
-        self, predicate: str, known: Mapping[int, str], constant: frozenset[int], iteration: int
-    ) -> HeldFacts:
+    def _read(self, predicate: str, known: Mapping[int, str], iteration: int) -> HeldFacts:
         ids: dict[int, int] = {}
         for position, term in known.items():
             term_id = self._dictionary.find(term)
             if term_id is None:
                 return HeldFacts(_empty_selection(self._arities[predicate]), self._dictionary)
             ids[position] = term_id
-        others = tuple(sorted(ids.keys() - constant))
-        if not others or len(ids) == self._arities[predicate]:
-            return self._sorted(self._state.select(predicate, ids, iteration))
-        fixed = {position: ids[position] for position in sorted(constant)}
-        shape = (predicate, tuple(fixed.items()), others, iteration)
-        self._scans[shape] += 1
-        if self._scans[shape] > _MAX_SCANS and shape not in self._indexes:
-            selection = self._state.select(predicate, fixed, iteration)
-            self._indexes[shape] = _Index(selection, others)
-        if shape in self._indexes:
-            index = self._indexes[shape]
-            chosen = index.find([ids[at] for at in others])
-            return self._sorted(index.selection.take(chosen))
         return self._sorted(self._state.select(predicate, ids, iteration))
 
     def _sorted(self, selection: Selection) -> HeldFacts:
@@ -212,35 +181,7 @@ class FactIndex:
         return HeldFacts(selection, self._dictionary)
 
 
-class _Index:
-    """A selection sorted by some of its positions."""
-
-    def __init__(self, selection: Selection, positions: Sequence[int]) -> None:
-        self.selection = selection
-        self._positions = positions
-        keys = _keys(selection.args[:, list(positions[:_KEY_POSITIONS])])
-        self._order = np.argsort(keys, kind="stable")
-        self._keys = keys[self._order]
-
-    def find(self, ids: Sequence[int]) -> NDArray[np.intp]:
-        """The rows with these ids at the positions."""
-        (key,) = _keys(np.array([ids[:_KEY_POSITIONS]], np.int32))
-        start, stop = np.searchsorted(self._keys, [key, key + 1])
-        chosen = self._order[start:stop]
-        for position, expected in zip(
-            self._positions[_KEY_POSITIONS:], ids[_KEY_POSITIONS:], strict=True
-        ):
-            chosen = chosen[self.selection.args[chosen, position] == expected]
-        return chosen
-
-
 def _empty_selection(arity: int) -> Selection:
     """A selection without rows."""
     numbers, sums = np.empty(0, np.int32), np.empty(0, np.int64)
     return Selection(np.empty((0, arity), np.int32), numbers, numbers, numbers, sums, sums)
-
-
-def _keys(columns: NDArray[np.int32]) -> NDArray[np.int64]:
-    """One int64 key for each row of one or two ids."""
-    keys = columns[:, 0].astype(np.int64)
-    return keys if columns.shape[1] == 1 else (keys << 32) | columns[:, 1]

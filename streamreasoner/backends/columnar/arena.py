@@ -10,6 +10,7 @@ from streamreasoner.backends.columnar.kernels.joining import blocks, gather
 from streamreasoner.backends.columnar.kernels.records import layout, pending, walk
 from streamreasoner.backends.columnar.kernels.records.counter import recount
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import FIRST_ITEM
+from streamreasoner.backends.columnar.read_index import ReadIndex
 from streamreasoner.native.reserved import ReservedColumn, reservable
 from streamreasoner.system.memory import Fill
 
@@ -81,6 +82,7 @@ class Arena:
         table: int64 of shape (ADDRESSES,), what kernels are called with.
         scalars: int64 of shape (SCALAR_COUNT,).
         tables: The compiled program.
+        reads: Facts by one of their arguments.
     """
 
     def __init__(self, tables: ProgramTables, builtins: Builtins, share: int = 1) -> None:
@@ -118,6 +120,7 @@ class Arena:
         self._counters: list[ReservedColumn] = []
         self._sorted_rows: list[ReservedColumn] = []
         self.scalars = np.zeros(layout.SCALAR_COUNT, np.int64)
+        self.reads = ReadIndex()
         self._arrays: dict[int, NDArray[np.int32] | NDArray[np.int64]] = {
             layout.SCALARS: self.scalars,
             layout.FREE: np.zeros(layout.MAX_RECORD + 1, np.int32),
@@ -188,6 +191,7 @@ class Arena:
         ):
             self.table[column] = self._arrays[column].ctypes.data
         self.tables = tables
+        self.reads.clear()  # records of another program are elsewhere
         self.scalars[layout.SORT_COUNT] = tables.sorts
         self.scalars[layout.STRATA] = tables.strata
         # No row of DISPATCH is filled before the first stratum, or after the return to a program.
@@ -238,6 +242,12 @@ class Arena:
         slots: NDArray[np.int64] = self._reserved[buffer].array
         return slots[: self.scalars[layout.FACT_MASK] + 1]
 
+    @property
+    def journaled(self) -> NDArray[np.int64]:
+        """The facts in the journal, with their state before the epoch."""
+        journaled: NDArray[np.int64] = self._reserved[layout.JOURNAL_FACTS].array
+        return journaled[: self.scalars[layout.JOURNALED_FACTS]]
+
     def column(self, column: int) -> NDArray[np.int32] | NDArray[np.int64]:
         """An array by its column in the address table."""
         return self._arrays[column]
@@ -269,6 +279,7 @@ class Arena:
             self._reserved[column].shrink(KEPT_BYTES)
         for places in self._sorted_rows:
             places.shrink(KEPT_BYTES)
+        self.reads.clear()  # after a large epoch, most records are new
 
     @property
     def fill(self) -> Fill:
@@ -280,4 +291,4 @@ class Arena:
         """Memory of facts, groups and their tables, with *ids* terms in the dictionary."""
         slots = self.scalars[layout.FACT_MASK] + self.scalars[layout.GROUP_MASK] + 2
         arrays = len(self._indexes) + self.tables.counters
-        return int(8 * (self.scalars[layout.TOP] + slots)) + 4 * ids * arrays
+        return int(8 * (self.scalars[layout.TOP] + slots)) + 4 * ids * arrays + self.reads.nbytes

@@ -303,8 +303,8 @@ class ColumnarBackend:
     def commit(self) -> None:
         """Make the epoch's changes final."""
         self.compare()
-        journaled = self._state.scalars[layout.JOURNALED_FACTS]
-        large = journaled > LARGE_EPOCH or self._former is not None or self._logged
+        large = len(self._state.journaled) > LARGE_EPOCH or self._former is not None or self._logged
+        self._state.reads.note(self._state)
         journal.commit(self._table)
         self._change = self._former = None
         self._logged = False
@@ -392,7 +392,7 @@ class ColumnarBackend:
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:
         """The facts of a predicate with these ids at these positions, as of an iteration."""
-        return reading.selection(self._table, self._numbering, predicate, bound, iteration)
+        return reading.selection(self._state, self._numbering, predicate, bound, iteration)
 
     def statistics(self) -> Statistics:
         """Size of the state."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.columnar.kernels.records import fact_record, layout, select
+from streamreasoner.backends.columnar.read_index import scanned
 from streamreasoner.engine.ports import LAST_ITERATION, Selection
 from streamreasoner.engine.updates import TraceRows, check_arity
 from streamreasoner.plan.algebra import Arrangement
@@ -122,25 +123,23 @@ def members(
 
 
 def selection(
-    table: layout.Int64s,
+    state: Arena,
     numbering: Numbering,
     predicate: str,
     bound: Mapping[int, int],
     iteration: int = LAST_ITERATION,
 ) -> Selection:
     """The facts of a predicate with these ids at these positions, as of an iteration."""
-    relation = numbering.relations[predicate]
+    table, relation = state.table, numbering.relations[predicate]
     arity = numbering.arities[predicate]
-    positions = np.array(sorted(bound), np.int32)
-    ids = np.array([bound[position] for position in sorted(bound)], np.int32)
     if len(bound) == arity:
+        ids = np.array([bound[position] for position in range(arity)], np.int32)
         record = fact_record.find(table, relation, ids, 0)
         records = np.array([record] if record else [], np.int32)
+    elif bound and state.scalars[layout.JOURNALED_FACTS] == 0:
+        records = state.reads.select(state, relation, bound)
     else:
-        none = np.empty(0, np.int32)
-        count = select.select(table, relation, positions, ids, none)
-        records = np.empty(count, np.int32)
-        select.select(table, relation, positions, ids, records)
+        records = scanned(state, relation, bound)
     args = _args(len(records), arity)
     times = np.empty((len(records), 3), np.int32)
     sums = np.empty((len(records), 2), np.int64)

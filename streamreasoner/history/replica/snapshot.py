@@ -10,19 +10,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 import duckdb
-import numpy as np
 
 from streamreasoner.engine.ports import LAST_ITERATION, Selection
 from streamreasoner.errors import LimitError
 from streamreasoner.facts import having
 from streamreasoner.history.programs import in_effect
-from streamreasoner.history.replica.selection import Trace, selection
+from streamreasoner.history.replica.selection import selection
 from streamreasoner.history.replica.store import arrow, columns, rows_of
 from streamreasoner.lang.ast import Constant, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
@@ -49,9 +49,11 @@ class Snapshot:
         self._store = store
         self._interrupted = False
         self.cursor: duckdb.DuckDBPyConnection = store.cursor()
-        # The transaction sees what is committed when it first reads.
-        self.cursor.execute("BEGIN TRANSACTION")
-        rows = self.cursor.execute("SELECT epoch, time FROM epochs").fetchall()
+        with store.committing:
+            # The transaction sees what is committed when it first reads.
+            self.cursor.execute("BEGIN TRANSACTION")
+            rows = self.cursor.execute("SELECT epoch, time FROM epochs").fetchall()
+            self._traces = store.traces
         epoch, time = rows[0]
         self.epoch: int = epoch
         self.time: int | None = time
@@ -102,6 +104,13 @@ class Snapshot:
         has_it = predicate in self.program.checked.arities
         return self._store.facts_table(predicate) if has_it else None
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that all facts and their trace take."""
+        used = self.query("SELECT sum(memory_usage_bytes)::BIGINT AS bytes FROM duckdb_memory()")
+        traces = sum(trace.nbytes for trace in self._traces.values())
+        return int(used["bytes"][0].as_py()) + traces
+
     def count(self, predicate: str) -> int:
         """The number of present facts of a predicate of the program."""
         table = self._store.facts_table(predicate)
@@ -139,30 +148,15 @@ class Snapshot:
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:
         """Facts of a predicate with these ids at these positions, present or not."""
-        arity = self.program.checked.arities[predicate]
+        if self._interrupted:
+            raise InterruptedError
         compared = {lattice.position for lattice in self.program.lattices(predicate)}
-        tests = [f"a{at} = {value}" for at, value in bound.items() if at not in compared]
-        found = selection(
-            predicate,
-            self._trace(predicate, arity, tests),
-            self.program.plan,
-            self.terms,
-            iteration,
-        )
+        # A fact of a lattice is present if no competitor is better, whatever its value.
+        known = {at: value for at, value in bound.items() if at not in compared}
+        trace = self._traces[predicate].having(known)
+        found = selection(predicate, trace, self.program.plan, self.terms, iteration)
         left = tuple((position, bound[position]) for position in compared & bound.keys())
         return found.take(having(found.args, left))
-
-    def _trace(self, predicate: str, arity: int, tests: Sequence[str]) -> Trace:
-        names = ", ".join(columns(arity))
-        where = f"WHERE {' AND '.join(tests)}" if tests else ""
-        rows = self.query(
-            f"SELECT {names}, iteration, sum(multiplicity)::BIGINT AS multiplicity "
-            f"FROM {self._store.trace_table(predicate)} {where} GROUP BY ALL "
-            f"HAVING sum(multiplicity) != 0 ORDER BY {names}, iteration",
-        )
-        *args, iteration, multiplicity = (column.to_numpy() for column in rows.columns)
-        stacked = np.stack(args, axis=1)[:, :arity]
-        return Trace(stacked, iteration, multiplicity)
 
     def _tests(self, pattern: FactPattern) -> Iterable[str]:
         """What the facts of a pattern fulfil, in SQL."""

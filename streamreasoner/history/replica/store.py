@@ -1,14 +1,15 @@
-"""The facts and the trace of a replica, in DuckDB. Invariant: an epoch is one transaction.
+"""The facts and the trace of a replica. Invariant: an epoch is one transaction.
 
-Each predicate has two tables: the present facts, which questions read, and the trace, from which
-presence is computed and explanations are made. A predicate without arguments has one column of
-zeros.
+The present facts of each predicate are a table in DuckDB, which questions read; a predicate without
+arguments has one column of zeros. The trace, from which presence is computed and explanations are
+made, is in memory next to it.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 import duckdb
@@ -16,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.errors import StateFullError
-from streamreasoner.history.presence import winners
+from streamreasoner.history.presence import candidates, winners
+from streamreasoner.history.replica.stored_trace import StoredTrace
 from streamreasoner.state.consolidate import consolidate
 
 if TYPE_CHECKING:
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import Lattice
     from streamreasoner.program.text import ProgramText
 
-LEAST_ROWS_TO_SUM: Final = 1 << 16
-"""Rows that are appended to a trace, at least, before equal ones are summed."""
+LEAST_ROWS_TO_PACK: Final = 1 << 16
+"""Facts of a predicate that come and go, at least, before its table is written anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,9 @@ class Shape:
     lattices: tuple[Lattice, ...] = ()
 
     @property
-    def same(self) -> tuple[int, ...]:
-        """Positions on which facts agree that may compete with each other."""
-        compared = {lattice.position for lattice in self.lattices}
-        return tuple(position for position in range(self.arity) if position not in compared)
+    def shared(self) -> int:
+        """How many first arguments facts share that may compete with each other."""
+        return min((lattice.position for lattice in self.lattices), default=self.arity)
 
 
 def columns(arity: int) -> tuple[str, ...]:
@@ -66,6 +67,8 @@ class FactStore:
 
     Attributes:
         terms: The same.
+        traces: The trace of every predicate at the end of the last epoch.
+        committing: Held while an epoch becomes visible.
         programs: The programs up to the last epoch, with the epochs that they took effect in; they
             are known before the epoch is.
     """
@@ -73,14 +76,15 @@ class FactStore:
     def __init__(self, terms: ReplicaTerms, memory: int | None = None) -> None:
         self.terms = terms
         self.programs: Sequence[tuple[int, ProgramText]] = ()
+        self.traces: Mapping[str, StoredTrace] = {}
+        self.committing = Lock()
         # A query runs on the thread that asks, so the writer never queues behind readers.
-        limit = {} if memory is None else {"memory_limit": f"{memory}B"}
-        self._database = duckdb.connect(config={"threads": 1, "temp_directory": "", **limit})
+        self._memory = memory
+        self._database = duckdb.connect(config={"threads": 1, "temp_directory": ""})
         self._connection = self._database.cursor()
         self._numbers: dict[str, int] = {}
         self._shapes: dict[str, Shape] = {}
-        self._rows: dict[str, int] = {}
-        self._appended: dict[str, int] = {}
+        self._changed: dict[str, int] = {}
         self._connection.execute("CREATE TABLE epochs (epoch BIGINT, time BIGINT)")
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
@@ -95,10 +99,6 @@ class FactStore:
     def facts_table(self, predicate: str) -> str:
         """The table of a predicate's present facts, with the columns a0, a1, ... of int32."""
         return f"facts_{self._numbers[predicate]}"
-
-    def trace_table(self, predicate: str) -> str:
-        """The table of its trace, which has the columns iteration and multiplicity besides."""
-        return f"trace_{self._numbers[predicate]}"
 
     def apply(
         self,
@@ -133,75 +133,82 @@ class FactStore:
         trace: Iterable[TraceRows],
         shapes: Mapping[str, Shape],
     ) -> None:
+        rows: dict[str, list[TraceRows]] = {}
+        for each in trace:
+            rows.setdefault(each.predicate, []).append(each)
+        is_first = not self._shapes
+        traces = dict(self.traces)
+        # A program between the last epoch and this one may have had other predicates.
+        arities = {name: found[0].args.shape[1] for name, found in rows.items()}
+        arities |= {name: shape.arity for name, shape in shapes.items()}
         connection = self._connection
         connection.execute("BEGIN TRANSACTION")
-        for predicate in shapes.keys() - self._numbers.keys():
-            self._create(predicate, shapes[predicate].arity)
-        touched: dict[str, list[NDArray[np.int32]]] = {}
-        for rows in trace:
-            if rows.predicate not in self._numbers:
-                # A program between the last epoch and this one had it.
-                self._create(rows.predicate, rows.args.shape[1])
-            touched.setdefault(rows.predicate, []).append(self._append(rows))
+        for predicate in arities.keys() - self._numbers.keys():
+            self._create(predicate, arities[predicate])
+            traces[predicate] = StoredTrace(arities[predicate])
+        touched = {name: np.concatenate([each.args for each in rows[name]]) for name in rows}
+        for predicate in touched:
+            traces[predicate] = traces[predicate].appended(rows.pop(predicate))
+        self._limit(traces)
         for predicate in self._shapes.keys() - shapes.keys():
             connection.execute(f"DELETE FROM {self.facts_table(predicate)}")
         for predicate, shape in shapes.items():
             if self._shapes.get(predicate) != shape:
-                self._settle(predicate, shape, None)
+                self._settle(predicate, shape, traces[predicate], None)
             elif predicate in touched:
-                self._settle(predicate, shape, np.concatenate(touched[predicate]))
-        for predicate in touched:
-            self._sum(predicate)
+                self._settle(predicate, shape, traces[predicate], touched[predicate])
+        is_packed = [self._pack(predicate, len(traces[predicate])) for predicate in touched]
         connection.execute("DELETE FROM epochs")
         connection.execute("INSERT INTO epochs VALUES (?, ?)", [epoch, time])
-        connection.execute("COMMIT")
+        with self.committing:
+            connection.execute("COMMIT")
+            self.traces = traces
         self._shapes = dict(shapes)
+        if is_first or any(is_packed):
+            connection.execute("CHECKPOINT")  # which compresses tables
+
+    def _limit(self, traces: Mapping[str, StoredTrace]) -> None:
+        """Leave to DuckDB what the traces do not take."""
+        if self._memory is not None:
+            left = self._memory - sum(trace.nbytes for trace in traces.values())
+            self._connection.execute(f"SET memory_limit = '{max(left, 0)}B'")
 
     def _create(self, predicate: str, arity: int) -> None:
         self._numbers[predicate] = len(self._numbers)
         fields = ", ".join(f"{name} INTEGER" for name in columns(arity))
         self._connection.execute(f"CREATE TABLE {self.facts_table(predicate)} ({fields})")
-        self._connection.execute(
-            f"CREATE TABLE {self.trace_table(predicate)} "
-            f"({fields}, iteration INTEGER, multiplicity BIGINT)"
-        )
-        self._rows[predicate] = self._appended[predicate] = 0
+        self._changed[predicate] = 0
 
-    def _append(self, rows: TraceRows) -> NDArray[np.int32]:
-        """Append to a trace; returns the arguments, with one column even for arity 0."""
-        args = rows.args if rows.args.shape[1] else np.zeros((len(rows.args), 1), np.int32)
-        connection = self._connection
-        with _given(connection, args, iteration=rows.iteration, multiplicity=rows.multiplicity):
-            connection.execute(
-                f"INSERT INTO {self.trace_table(rows.predicate)} SELECT * FROM given"
-            )
-        self._appended[rows.predicate] += len(args)
-        return args
-
-    def _settle(self, predicate: str, shape: Shape, touched: NDArray[np.int32] | None) -> None:
+    def _settle(
+        self,
+        predicate: str,
+        shape: Shape,
+        trace: StoredTrace,
+        touched: NDArray[np.int32] | None,
+    ) -> None:
         """Bring the present facts in step with the trace, for what was touched or for all."""
         connection, names = self._connection, ", ".join(columns(shape.arity))
-        trace, facts = self.trace_table(predicate), self.facts_table(predicate)
-        # Without a position that competitors share, all facts compete.
-        same = shape.same if shape.arity else (0,)
+        facts = self.facts_table(predicate)
+        # Facts that agree on this many first arguments may compete; without any, all do.
+        width = shape.shared
         among, keys = "", np.empty((0, 1), np.int32)
-        if touched is not None and same:
-            keys = _distinct(touched[:, same])
-            on = " AND ".join(f"rows.a{at} = given.a{i}" for i, at in enumerate(same))
+        if touched is None or not width:
+            rows = trace.all()
+        else:
+            keys = _distinct(touched[:, :width])
+            on = " AND ".join(f"rows.a{at} = given.a{at}" for at in range(width))
             among = f"SEMI JOIN given ON {on}"
-        candidates = (
-            f"SELECT {names} FROM {trace} AS rows {among} GROUP BY ALL HAVING sum(multiplicity) > 0"
-        )
+            rows = trace.beginning_with(keys)
         with _given(connection, keys):
-            now = rows_of(arrow(connection, candidates))
             before = rows_of(arrow(connection, f"SELECT {names} FROM {facts} AS rows {among}"))
-        if shape.arity:
-            now = winners(now, shape.lattices, self.terms)
+        now = candidates(rows.args, rows.multiplicity)
+        now = winners(now, shape.lattices, self.terms) if shape.arity else _in_a_column(now)
         both = np.concatenate([before, now])
         signs = np.ones(len(both), np.int64)
         signs[: len(before)] = -1
         keys_of_both, sums = consolidate([*both.T], signs)
         changed = np.stack(keys_of_both, axis=1).astype(np.int32)
+        self._changed[predicate] += 0 if touched is None else len(changed)
         if (sums < 0).any():
             on = " AND ".join(f"{facts}.{name} = given.{name}" for name in columns(shape.arity))
             with _given(connection, changed[sums < 0]):
@@ -210,24 +217,17 @@ class FactStore:
             with _given(connection, changed[sums > 0]):
                 connection.execute(f"INSERT INTO {facts} SELECT * FROM given")
 
-    def _sum(self, predicate: str) -> None:
-        """Sum the rows of a trace when as many were appended as it had, so that it stays small."""
-        if not self._shapes:
-            # What is loaded is summed already.
-            self._rows[predicate], self._appended[predicate] = self._appended[predicate], 0
-        if self._appended[predicate] <= max(self._rows[predicate], LEAST_ROWS_TO_SUM):
-            return
-        trace, facts = self.trace_table(predicate), self.facts_table(predicate)
-        connection = self._connection
-        connection.execute(
-            f"CREATE OR REPLACE TABLE {trace} AS SELECT * EXCLUDE (multiplicity), "
-            f"sum(multiplicity)::BIGINT AS multiplicity FROM {trace} GROUP BY ALL "
-            "HAVING sum(multiplicity) != 0"
+    def _pack(self, predicate: str, rows: int) -> bool:
+        """Write a table anew when as many facts came and went as its trace has rows."""
+        if self._changed[predicate] <= max(rows, LEAST_ROWS_TO_PACK):
+            return False
+        # Deleted rows take memory until then.
+        facts = self.facts_table(predicate)
+        self._connection.execute(
+            f"CREATE OR REPLACE TABLE {facts} AS SELECT * FROM {facts} ORDER BY ALL"
         )
-        # Deleted rows take memory until their table is written anew.
-        connection.execute(f"CREATE OR REPLACE TABLE {facts} AS SELECT * FROM {facts} ORDER BY ALL")
-        [(self._rows[predicate],)] = connection.execute(f"SELECT count(*) FROM {trace}").fetchall()
-        self._appended[predicate] = 0
+        self._changed[predicate] = 0
+        return True
 
 
 @contextmanager
@@ -252,6 +252,11 @@ def rows_of(table: pa.Table) -> NDArray[np.int32]:
     for position, column in enumerate(table.columns):
         rows[:, position] = column.to_numpy()
     return rows
+
+
+def _in_a_column(args: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Facts without arguments as rows of one zero."""
+    return np.zeros((len(args), 1), np.int32)
 
 
 def _distinct(args: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -148,6 +148,8 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (select.read_args, (_TABLE, _INTS, _INT_ROWS)),
     (select.members, (_TABLE, _NUMBER, _INTS, _INTS)),
     (select.select, (_TABLE, _NUMBER, _INTS, _INTS, _INTS)),
+    (select.matching, (_TABLE, _NUMBER, _INTS, _INTS, _INTS, _INTS)),
+    (select.read_argument, (_TABLE, _INTS, _NUMBER, _INTS)),
     (select.describe, (_TABLE, _INTS, _NUMBER, _INT_ROWS, _INT_ROWS, _LONG_ROWS)),
     (fact_record.find, (_TABLE, _NUMBER, _INTS, _NUMBER)),
     (pending.stage, (_TABLE, _NUMBER, _NUMBER, _INTS, _LONGS)),

@@ -47,9 +47,9 @@ def test_no_fact_is_selected_before_it_is_needed():
     rule, store = started("h(?x) :- a(?x, ?y), b(?y, ?z), c(?z) .", *facts)
     read = []
 
-    def source(predicate, known, constant):
+    def source(predicate, known):
         read.append(predicate)
-        return store.present(predicate, known, constant)
+        return store.present(predicate, known)
 
     found = matches(rule, fact("h", 1), source, store)
     next(found)

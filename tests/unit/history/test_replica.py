@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from contextlib import closing
 from datetime import timedelta
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
@@ -40,9 +41,10 @@ def check_selections(snapshot, reasoner):
     for predicate, arity in snapshot.program.checked.arities.items():
         everything = reasoner.session.engine.select(predicate, {})
         last = int(everything.since.max(initial=0))
-        bound = [{}, *({0: int(each)} for each in np.unique(everything.args[:, :1]))]
-        if arity:
-            bound += [dict(enumerate(map(int, row))) for row in everything.args[:3]]
+        bound = [{}]
+        for positions in chain.from_iterable(combinations(range(arity), n) for n in (1, 2, arity)):
+            found = np.unique(everything.args[:, positions], axis=0)[:4]
+            bound += [dict(zip(positions, map(int, row), strict=True)) for row in found]
         for known in bound:
             for iteration in {0, 1, last, (1 << 31) - 1}:
                 expected = rows(reasoner.session.engine.select(predicate, known, iteration))
@@ -70,7 +72,7 @@ def test_a_replica_follows_the_engine(tmp_path_factory, epochs, horizon, least):
         pytest.MonkeyPatch.context() as patch,
         closing(StoredReasoner(tmp_path_factory.mktemp("replica"), LATTICES)) as stored,
     ):
-        patch.setattr(store, "LEAST_ROWS_TO_SUM", least)
+        patch.setattr(store, "LEAST_ROWS_TO_PACK", least)
         stored.run([("start", (EX("a"),), 1), ("road", (EX("a"), EX("b"), NUMBER(3)), 1)])
         replica = Replica.open(stored.directory)
         for updates, rules, is_seen in epochs:
@@ -99,7 +101,7 @@ def test_a_snapshot_stays_at_its_epoch(tmp_path):
         stored.run([("start", (EX("a"),), 1)])
         replica = Replica.open(tmp_path)
         with pytest.MonkeyPatch.context() as patch, replica.snapshot() as old:
-            patch.setattr(store, "LEAST_ROWS_TO_SUM", 0)
+            patch.setattr(store, "LEAST_ROWS_TO_PACK", 0)
             for name in "bcd":
                 stored.run([("start", (EX(name),), 1)], PLAIN if name == "c" else None)
                 assert replica.follow()

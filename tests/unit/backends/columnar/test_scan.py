@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from model import ModelBackend
 from unit.backends.columnar.memory import FEW, REGIMES, Memory
 
+from streamreasoner.backends.columnar import read_index
 from streamreasoner.backends.columnar.kernels.epoch import journal
 from streamreasoner.backends.columnar.kernels.records import select
+from streamreasoner.history import by_argument
 
 PROGRAMS = {
     2: "p(?x) :- e(?x, _), f(?x, _) .",
@@ -74,3 +76,51 @@ def test_scans_read_what_is_there(regime, data):
     # More facts than the kernel looks up at once.
     asked = np.array([*facts, *absent] * 20, np.int32).reshape(-1, arity)
     assert memory.backend.asserted("e", asked).tolist() == model.asserted("e", asked).tolist()
+
+
+@pytest.mark.parametrize("regime", REGIMES.values(), ids=REGIMES)
+@pytest.mark.parametrize("listed", [0, 1 << 12], ids=["sorted again", "listed"])
+@FEW
+@given(data=st.data())
+def test_a_read_index_follows_epochs(regime, listed, data):
+    """After each epoch, committed or rolled back, selections are those of a pass over the facts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(read_index, "LISTED_LEAST", listed)
+        patch.setattr(by_argument, "SHORT", data.draw(st.sampled_from((0, 256))))
+        memory = Memory(PROGRAMS[regime.arity])
+        backend, relation = memory.backend, memory.numbering.relations["e"]
+        # Facts that share arguments, and records of one size that are dropped and made again.
+        pool = data.draw(regime.facts())
+        for _ in range(data.draw(st.integers(1, 5))):
+            for fact in data.draw(st.lists(st.sampled_from(pool))):
+                held = backend.asserted("e", np.array([fact[1]], np.int32))[0]
+                memory.add(fact, 0, 1 if held == 0 else int(-held))
+                memory.settle(0)
+            if data.draw(st.booleans()):
+                backend.commit()
+            else:
+                backend.rollback()
+            for _ in range(3):
+                bound = {
+                    at: data.draw(st.sampled_from(pool))[1][at]
+                    for at in data.draw(st.sets(st.integers(0, regime.arity - 1), min_size=1))
+                }
+                records = read_index.scanned(memory.state, relation, bound)
+                args = np.empty((len(records), regime.arity), np.int32)
+                select.read_args(memory.table, records, args)
+                found = backend.select("e", bound)
+                assert sorted(found.args.tolist()) == sorted(args.tolist())
+
+
+def test_a_selection_within_an_epoch_has_its_facts():
+    """What has been added since the last commit is selected, and is gone after a rollback."""
+    memory = Memory(PROGRAMS[2])
+    memory.add(("e", (1, 2)), 0, 1)
+    memory.settle(0)
+    memory.backend.commit()
+    assert memory.backend.select("e", {0: 1}).args.tolist() == [[1, 2]]
+    memory.add(("e", (1, 3)), 0, 1)
+    memory.settle(0)
+    assert sorted(memory.backend.select("e", {0: 1}).args.tolist()) == [[1, 2], [1, 3]]
+    memory.backend.rollback()
+    assert memory.backend.select("e", {0: 1}).args.tolist() == [[1, 2]]

@@ -1,6 +1,6 @@
 """Reads of the state. Invariant: they change nothing.
 
-All but `read_asserted`, `members` and `read_args` visit the whole table of facts, so their cost is
+`count`, `read_facts`, `read_trace` and `select` visit the whole table of facts, so their cost is
 linear in the state, and epochs never call them.
 """
 
@@ -115,7 +115,25 @@ def read_args(table: layout.Int64s, records: layout.Int32s, args: layout.Int32s)
             args[row, j] = facts.argument(table, records[row], j)
 
 
+@kernel
+def read_argument(
+    table: layout.Int64s, records: layout.Int32s, position: int, ids: layout.Int32s
+) -> None:
+    """Fill in the argument at a position of records of one relation."""
+    for row in range(len(records)):
+        ids[row] = facts.argument(table, records[row], position)
+
+
 _AHEAD = 16  # slots between prefetching a record and reading it
+
+
+@inlined
+def _has(table: layout.Int64s, fact: int, positions: layout.Int32s, ids: layout.Int32s) -> bool:
+    """Whether a fact has these ids at these positions."""
+    j = 0
+    while j < len(positions) and facts.argument(table, fact, positions[j]) == ids[j]:
+        j += 1
+    return j == len(positions)
 
 
 @kernel
@@ -138,12 +156,46 @@ def select(
         fact = member(table, slots[i], relation)
         if fact == 0:
             continue
-        j = 0
-        while j < len(positions) and facts.argument(table, fact, positions[j]) == ids[j]:
-            j += 1
-        if j == len(positions):
+        if _has(table, fact, positions, ids):
             if count < len(records):
                 records[count] = fact
+            count += 1
+    return count
+
+
+@kernel
+def matching(
+    table: layout.Int64s,
+    relation: int,
+    positions: layout.Int32s,
+    ids: layout.Int32s,
+    records: layout.Int32s,
+    found: layout.Int32s,
+) -> int:
+    """Fill in those of some records that are facts with these ids at these positions.
+
+    Records were facts of the relation once; each may have been dropped, and its memory have become
+    part of another record. So it counts only if the table of facts has it.
+
+    Returns:
+        The number of facts found.
+    """
+    arity = views.arity(table, relation)
+    classes = views.scalars(table)[layout.CLASS_COUNT]
+    count = 0
+    for i in range(len(records)):
+        if i + _AHEAD < len(records):
+            views.prefetch_unit(table, records[i + _AHEAD])
+        fact = records[i]
+        kind = facts.class_of(table, fact)
+        if kind >= classes or facts.class_field(table, kind, layout.CLASS_RELATION) != relation:
+            continue
+        if not _has(table, fact, positions, ids):
+            continue
+        at = facts.arguments_at(fact)
+        tag = hash_cells(relation, views.words(table), at, arity)
+        if find_tagged(table, relation, views.words(table), at, arity, tag) == fact:
+            found[count] = fact
             count += 1
     return count
 

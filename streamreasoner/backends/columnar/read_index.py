@@ -1,0 +1,119 @@
+"""Facts by one of their arguments, for reads. Invariant: no fact of a committed state is missed.
+
+Arrangements have the keys that rules join by; readers bind any argument. What a reader binds is
+sorted from one pass over the table of facts, and kept. It may name records that have been dropped
+since, so `select.matching` looks each one up; the records that later epochs make are listed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from streamreasoner.backends.columnar.kernels.records import layout, select
+from streamreasoner.history.by_argument import ByArgument, Column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+LISTED_SHARE: Final = 64
+"""The part of the facts that may be listed before they are all sorted again."""
+LISTED_LEAST: Final = 1 << 12
+_NONE = np.empty(0, np.int32)
+
+
+class State(Protocol):
+    """What a state is read by; see `arena.Arena`."""
+
+    table: layout.Int64s
+    scalars: layout.Int64s
+
+    @property
+    def units(self) -> layout.Int64s:
+        """The arena, int64 by unit."""
+        ...
+
+    @property
+    def journaled(self) -> layout.Int64s:
+        """The facts in the journal, with their state before the epoch."""
+        ...
+
+
+class ReadIndex:
+    """The facts of one state, while its records stay where they are."""
+
+    def __init__(self) -> None:
+        self._relations: dict[int, ByArgument] = {}
+        self._fresh: list[NDArray[np.int32]] = []
+        self._count = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use."""
+        return sum(each.nbytes for each in self._relations.values()) + 4 * self._count
+
+    def clear(self) -> None:
+        """Forget everything: records move, or most of them are new."""
+        self._relations.clear()
+        self._fresh.clear()
+        self._count = 0
+
+    def note(self, state: State) -> None:
+        """List the records that the epoch has made, before it is committed."""
+        if not self._relations:
+            return
+        count = len(state.journaled)
+        most = int(state.scalars[layout.FACT_COUNT]) // LISTED_SHARE + LISTED_LEAST
+        if self._count + count > most:
+            self.clear()
+            return
+        records = (state.journaled & layout.LOW).astype(np.int32)
+        headers = state.units.view(np.int32)[layout.WORDS * records.astype(np.int64)]
+        self._fresh.append(records[headers & layout.FRESH != 0])
+        self._count += len(self._fresh[-1])
+
+    def select(self, state: State, relation: int, bound: Mapping[int, int]) -> NDArray[np.int32]:
+        """The records of a relation with these ids at some positions, present or not."""
+        facts = self._relations.setdefault(relation, ByArgument())
+        positions = np.array([*bound], np.int32)
+        ids = np.array([*bound.values()], np.int32)
+        group = facts.group(bound, lambda position: _column(state, relation, position))
+        found = _matching(state, relation, positions, ids, group)
+        if len(self._fresh) > 1:
+            self._fresh = [np.concatenate(self._fresh)]
+        if not self._count:
+            return found
+        fresh = _matching(state, relation, positions, ids, self._fresh[0])
+        # A record that was dropped and made anew is in both.
+        return np.union1d(found, fresh) if len(fresh) else found
+
+
+def scanned(state: State, relation: int, bound: Mapping[int, int]) -> NDArray[np.int32]:
+    """What `ReadIndex.select` finds, from a pass over the table of facts."""
+    positions = np.array([*bound], np.int32)
+    ids = np.array([*bound.values()], np.int32)
+    records = np.empty(select.select(state.table, relation, positions, ids, _NONE), np.int32)
+    select.select(state.table, relation, positions, ids, records)
+    return records
+
+
+def _column(state: State, relation: int, position: int) -> Column:
+    records = scanned(state, relation, {})
+    records.sort()  # in this order, their memory is read from one end to the other
+    ids = np.empty(len(records), np.int32)
+    select.read_argument(state.table, records, position, ids)
+    return Column(ids, records)
+
+
+def _matching(
+    state: State,
+    relation: int,
+    positions: NDArray[np.int32],
+    ids: NDArray[np.int32],
+    records: NDArray[np.int32],
+) -> NDArray[np.int32]:
+    found = np.empty(len(records), np.int32)
+    return found[: select.matching(state.table, relation, positions, ids, records, found)]
