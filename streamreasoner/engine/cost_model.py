@@ -66,6 +66,7 @@ def explained(model: CostModel | None) -> Iterator[str]:
     """
     yield f"budget = {LOADS:g} · (asserted after / before)² · load, at least {LEAST:,}"
     yield "load = derivations · work of a derivation in a load"
+    yield "sooner: a forecast, in strata whose rules join what they derive with each other"
     yield f"anew at once: at most {LEFT:g} of what is asserted is left, and load > {LEAST:,}"
     yield "never anew: what is asserted doubles, or the program changes"
     if model is None or not model.asserted:

@@ -25,6 +25,7 @@ from streamreasoner.backends.columnar.compiler.tables import (
     work_row,
 )
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.plan.order.expected import Heads
 from streamreasoner.plan.program_change import ProgramChange
 from streamreasoner.plan.program_plan import ProgramPlan, Reduction
 from streamreasoner.system.garbage import without_collections
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.compiler.tables import Columns
     from streamreasoner.plan.algebra import Arrangement
     from streamreasoner.plan.operands import Pattern
-    from streamreasoner.plan.program_plan import RulePlan
+    from streamreasoner.plan.program_plan import RulePlan, StratumPlan
 
 
 @without_collections
@@ -84,6 +85,7 @@ def compile_program(
         **_reductions(plan, change, numbering, operands, intern),
         **plans_and_steps(rules.plans, intersections, operands),
         layout.LOGGED: np.zeros(len(numbering.relations), np.int32),
+        layout.SELF_JOINS: int32((0, *map(_joins_itself, plan.strata))),
         **sorts(intersections, rules.used, numbering, operands, encode),
     }
     columns[layout.OPERANDS] = int32(operands.values)
@@ -120,6 +122,12 @@ def _drivers(
         for number, each in rules.numbered(rule)
         if not each.delta.negated
     ]
+
+
+def _joins_itself(stratum: StratumPlan) -> bool:
+    """Whether a rule joins facts that its stratum derives with each other."""
+    heads = Heads(stratum.heads)
+    return any(sum(map(heads.derive, rule.tree.patterns)) > 1 for rule in stratum.rules)
 
 
 def _classes(classes: Classes, numbering: Numbering) -> Columns:

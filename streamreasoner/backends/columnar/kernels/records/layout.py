@@ -100,7 +100,8 @@ OUTBOX_ROWS = 67  # int64 rows of OUTBOX_WIDTH: heads that other parts own, see 
 OUTBOX_CELLS = 68  # int32: their arguments
 OUTBOX_SLOTS = 69  # int64: tag << 32 | number + 1 of a row
 OUTBOX_FIRST = 70  # int64 by part: number + 1 of the first row that it owns, or 0
-ADDRESSES = 71
+SELF_JOINS = 71  # int32 by stratum: 1 if a rule joins facts that it derives with each other
+ADDRESSES = 72
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -451,7 +452,8 @@ WORK_EPOCH = 4  # the epoch that this is of, by the scalar EPOCH
 WORK_SIZE = 5  # length of the column
 WORK_SPENT = 6  # work of the epoch, see `work`
 WORK_BUDGET = 7  # what it may spend, or WORK_UNLIMITED
-WORK_RULES = 8  # the first rule
+WORK_LOOK = 8  # what has to be spent until the next forecast
+WORK_RULES = 9  # the first rule
 WORK_UNLIMITED = -1
 WORK_FIRINGS, WORK_NANOSECONDS = range(2)
 WORK_WIDTH = 2

@@ -34,6 +34,7 @@ def start_clock(table: layout.Int64s) -> None:
         for at in range(layout.WORK_RULES, work[layout.WORK_SIZE]):
             work[at] = 0
         work[layout.WORK_READINGS] = work[layout.WORK_DUE] = work[layout.WORK_SPENT] = 0
+        work[layout.WORK_LOOK] = 0
         work[layout.WORK_EPOCH] = epoch
     work[layout.WORK_CLOCK] = monotonic_time()
 

@@ -57,6 +57,7 @@ from streamreasoner.backends.columnar.kernels.records.entry import (
 )
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.work import SETTLING
+from streamreasoner.backends.columnar.kernels.settling.forecast import is_hopeless
 from streamreasoner.backends.columnar.kernels.settling.lattice import offer, settle_groups
 from streamreasoner.native.compile import inlined, kernel
 
@@ -152,14 +153,19 @@ def clear_class_lists(table: layout.Int64s) -> None:
 
 @kernel
 def settle(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
-    """Update the transition of every touched fact at an iteration; returns a status."""
+    """Update the transition of every touched fact at an iteration; returns a status.
+
+    It is SPENT if the rules are expected to spend their budget.
+    """
     status = layout.OK
     if views.scalars(table)[layout.LOGGING] != 0:
         status = contest(table, iteration)
     if status == layout.OK:
         _settle_touched(table, values, iteration)
         status = settle_groups(table, values, iteration)
-    return crown(table, iteration) if status == layout.OK else status
+    if status == layout.OK:
+        status = crown(table, iteration)
+    return layout.SPENT if status == layout.OK and is_hopeless(table, iteration) else status
 
 
 @inlined
