@@ -154,13 +154,13 @@ $(patsubst %,$(VENV)/%/.installed-$(LOCK),lowest newest release): $(VENV)/%/.ins
 	$(@D)/bin/python -m pip --disable-pip-version-check install --no-deps --no-build-isolation -e .
 	@touch $@
 
-# The development requirements with another PySpark.
-$(VENV)/spark-%/.installed-$(LOCK): requirements/spark-%.txt | python
-	@echo "Installing the development requirements with the PySpark of $< into $(@D), once per lock file."
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip --disable-pip-version-check install --require-hashes -r requirements/dev.txt
+# The packages of the development environment, and another PySpark, which Python finds before theirs.
+$(VENV)/spark-%/.installed-$(LOCK): requirements/spark-%.txt $(DEV_STAMP)
+	@echo "Installing the PySpark of $< into $(@D), once per lock file."
+	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/python -m pip --disable-pip-version-check install --require-hashes --no-deps -r $<
-	$(@D)/bin/python -m pip --disable-pip-version-check install --no-deps --no-build-isolation -e .
+	@packages=$$(cd $(@D) && echo lib/python*/site-packages) && \
+	echo "import site; site.addsitedir('$(abspath $(VENV))/$$packages')" > $(@D)/$$packages/development.pth
 	@touch $@
 
 $(DOCS_STAMP): | python
