@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import gc
 import logging
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import HealthCheck, settings
+from recording import left_to_others
 from spark_jvm import WITH_DELTA, joined, spark_jvm, spark_session
 from thorough import PROFILE
 
@@ -57,7 +59,9 @@ def own_log():
 @pytest.fixture(scope="session")
 def broker():
     """An embedded Kafka broker, started once."""
-    with Broker() as started:
+    with ExitStack() as stack:
+        with left_to_others():
+            started = stack.enter_context(Broker())
         yield started
 
 

@@ -18,7 +18,10 @@ import pytest
 
 _ROOT = Path(__file__).parents[1]
 _KEY = "kernels"
-_EARLY = ("tests/integration/test_image_executor.py",)
+_EARLY = (
+    "tests/integration/test_class_archives.py",
+    "tests/integration/test_image_executor.py",
+)
 _SHARE = pytest.StashKey[tuple[str, subprocess.Popen]]()
 
 

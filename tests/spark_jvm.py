@@ -13,11 +13,12 @@ from contextlib import contextmanager
 import pytest
 from pyspark import SparkContext
 from pyspark.java_gateway import launch_gateway
+from recording import classes_of_spark, left_to_others
 from thorough import THOROUGH
 
 from streamreasoner.io.spark import session
 from streamreasoner.state.lock import StateLock
-from streamreasoner.system import class_data, jvm
+from streamreasoner.system import jvm
 
 MARKS_OF_AN_OWN_JVM = [
     # PySpark leaves it to the garbage collector to close its sockets and the pipe to its JVM.
@@ -39,10 +40,7 @@ _DELTA = "io.delta:delta-spark_2.13:4.0.1"
 _OPTIONS = {
     # Room for a state in parts.
     "spark.master": "local[4]",
-    "spark.jars.packages": f"{session.PACKAGES},{_DELTA}",
     "spark.driver.memory": "2g",
-    # The code of many sessions exceeds the default code cache of the C1 compiler.
-    "spark.driver.defaultJavaOptions": "-XX:ReservedCodeCacheSize=240m",
 }
 
 
@@ -75,11 +73,9 @@ def spark_jvm(directory):
     """A JVM with the jars of pipelines: the environment variables of processes that join it."""
     lock, process_group = StateLock(directory), jvm.ProcessGroup()
     try:
-        with pytest.MonkeyPatch.context() as patch:
-            # An archive of its classes would be written when the last test has ended. A process
-            # that a test starts records one for the other tests.
-            patch.setattr(class_data, "_claim", lambda path: None)  # noqa: ARG005 - its parameter
-            started = start_session(directory, _OPTIONS, lock.descriptor, process_group)
+        with left_to_others():
+            options = _OPTIONS | _more_jars(directory)
+            started = start_session(directory, options, lock.descriptor, process_group)
         started.spark.stop()
         parameters = SparkContext._gateway.gateway_parameters  # noqa: SLF001 - not available elsewhere
         yield {
@@ -90,6 +86,18 @@ def spark_jvm(directory):
     finally:
         process_group.close()
         lock.close()
+
+
+def _more_jars(directory):
+    """Delta Lake after the jars of pipelines, whose archive of classes then serves this JVM too."""
+    # The code of many sessions exceeds the default code cache of the C1 compiler.
+    flags = ["-XX:ReservedCodeCacheSize=240m"]
+    with classes_of_spark(directory) as classes:
+        flags += classes.flags_of_readers
+    return {
+        "spark.jars": f"{jvm.jars('delta', [_DELTA])}/*",
+        "spark.driver.defaultJavaOptions": " ".join(flags),
+    }
 
 
 @contextmanager
