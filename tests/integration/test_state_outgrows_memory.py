@@ -66,6 +66,7 @@ def test_a_state_that_becomes_too_large_goes_on(  # noqa: PLR0917 - fixtures
         case.raw["pipeline"]["max_state_bytes"] = 1
         options = {
             "spark.driver.defaultJavaOptions": CHEAP,
+            "spark.executor.extraJavaOptions": CHEAP,
             "spark.master": "local-cluster[3,1,1024]",
         }
         case.raw["spark"] = {"options": options}

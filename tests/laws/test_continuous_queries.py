@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import given, reject, settings
+from hypothesis import example, given, reject, settings
 from sparql_judge import answers, comparable, fact, store
 from sparql_strategies import EPOCHS, KNOWN, queries
 from thorough import THOROUGH
@@ -31,14 +31,25 @@ def reasoner_of(query):
     return None
 
 
+def judged(facts, query):
+    """The answers of Oxigraph, which has none if a row makes a literal a term's subject."""
+    try:
+        return answers(store(facts), query)
+    except RuntimeError as error:
+        if "is not a valid RDF 1.2 term" in str(error):
+            reject()
+        raise
+
+
 def updates(changes):
     """Updates of triples and quads."""
     for terms, multiplicity in changes:
         yield Update(bracketed(len(terms)), tuple(map(Term.parse, terms)), multiplicity)
 
 
+@example("SELECT ?w { VALUES ?w { 1 } ?x <urn:q> <<( ?w <urn:p> 1 )>> }", [[]])
 @given(queries(), EPOCHS)
-@settings(max_examples=20_000 if THOROUGH else 40)
+@settings(max_examples=20_000 if THOROUGH else 25)
 def test_changes_of_answers_sum_to_those_of_an_engine(query, epochs):
     """Whatever is asserted and retracted."""
     reasoner = reasoner_of(query)
@@ -58,5 +69,5 @@ def test_changes_of_answers_sum_to_those_of_an_engine(query, epochs):
                 terms = tuple(comparable(to_ntriples(term)) for term in change.args)
                 found[terms] += change.multiplicity
         assert {key: count for key, count in found.items() if count} == dict.fromkeys(
-            answers(store(state), query), 1
+            judged(state, query), 1
         )

@@ -24,7 +24,7 @@ from streamreasoner.plan.division import divide, may_own
 from streamreasoner.rdf.dictionary import Dictionary
 
 EXAMPLES = settings(
-    max_examples=200 if THOROUGH else 12,
+    max_examples=200 if THOROUGH else 6,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
