@@ -2,11 +2,12 @@
 
     python benchmarks/queries.py [--scale 10] [--rounds 3] [--json FILE]
 
-Univ-bench and LUBM are closed under owl-rl. Ours then copies the facts for queries; pyoxigraph
-loads them from N-Triples into a store in memory. Both write every answer as JSON, and must have
-equally many. Times are processor seconds of a process for each, the median of the rounds; memory
-is what a process has more after loading. Claim: all queries together take no more time than
-pyoxigraph's.
+Univ-bench and LUBM are closed under owl-rl. Ours then copies the facts for queries, into an index
+and into DuckDB; pyoxigraph loads them from N-Triples into a store in memory. Both write every
+answer as JSON, and must have equally many. Times are processor seconds of a process for each, the
+median of the rounds, and of a hundred times as many for what takes less than a millisecond; memory
+is what a process has more after loading. Claims: all queries together take a tenth of pyoxigraph's
+time, and none more than twice its.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 
 RULESET = "owl-rl"
 FOLDER = harness.ROOT / "examples" / "lubm" / "queries"
-MOST = 1.0  # the claim
+MOST_OF_ALL, MOST_OF_ONE = 0.1, 2.0  # the claims
+HUNDRED = 100
+SHORT = 1e-3  # seconds of a query that is asked more often
 MIB = 1 << 20
 
 
@@ -76,7 +79,8 @@ def main() -> int:
     ]
     figures |= {"ours": ours, "theirs": theirs}
     harness.save(options.json, figures)
-    slow = ours["seconds"]["all"] > MOST * theirs["seconds"]["all"]
+    ratios = {name: each / theirs["seconds"][name] for name, each in ours["seconds"].items()}
+    slow = ratios["all"] > MOST_OF_ALL or max(ratios.values()) > MOST_OF_ONE
     return int(slow or ours["answers"] != theirs["answers"])
 
 
@@ -90,7 +94,12 @@ def reasoner(files: Sequence[Path], closure: Path, rounds: int) -> dict[str, Any
         assert not isinstance(answer, bool)
         return len(answer), answer.serialize("json")
 
-    found = measured(EpochFacts(reasoner.session).facts, ask, rounds)
+    epoch = EpochFacts(reasoner.session)
+
+    def load() -> None:
+        epoch.facts().connect()
+
+    found = measured(load, ask, rounds)
     columns = reasoner.facts().to_arrow().columns
     lines = [
         " ".join((*triple, ".\n"))
@@ -129,10 +138,11 @@ def measured(
     memory = (process.memory_info().rss - before) / MIB
     queries = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.iterdir())}
     answers = {name: ask(query)[0] for name, query in queries.items()}
-    taken = {
-        name: median(cpu(lambda query=query: ask(query)) for _ in range(rounds))
-        for name, query in queries.items()
-    }
+    taken = {}
+    for name, query in queries.items():
+        is_short = cpu(lambda query=query: ask(query)) < SHORT
+        count = HUNDRED * rounds if is_short else rounds
+        taken[name] = median(cpu(lambda query=query: ask(query)) for _ in range(count))
     return {"load": seconds, "mib": memory, "answers": answers, "seconds": taken}
 
 

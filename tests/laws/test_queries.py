@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyoxigraph
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_queries import GRAPHS, NODES, PATH_QUERIES, PREDICATES, QUADS, QUERIES, TRIPLES
@@ -14,6 +15,8 @@ from sparql_judge import written
 from thorough import THOROUGH
 
 from streamreasoner.errors import ProgramError
+from streamreasoner.query import indexed_triples
+from streamreasoner.query.indexed_triples import IndexedTriples
 from streamreasoner.query.sparql.evaluate import evaluate
 from streamreasoner.query.sparql.facts import facts_of_arrays
 from streamreasoner.rdf.dictionary import Dictionary
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 # pyoxigraph a path of no steps does not lead to a term that no triple has.
 NODES_OF_ALL = list(zip(NODES, [PREDICATES[0]] * 3, [*NODES[1:], NODES[0]], strict=True))
 ONE_OF_EACH = [(*triple, graph) for triple in NODES_OF_ALL for graph in GRAPHS]
+WAYS = st.sampled_from((0, 20, indexed_triples.MOST))
 DATA = st.tuples(
     st.lists(TRIPLES, max_size=16, unique=True).map(
         lambda triples: [*dict.fromkeys((*NODES_OF_ALL, *triples))]
@@ -37,17 +41,21 @@ DATA = st.tuples(
 
 
 @settings(max_examples=20_000 if THOROUGH else 50)
-@given(DATA, QUERIES)
-def test_query_has_the_solutions_of_pyoxigraph(data, query):
-    """Query has the solutions of pyoxigraph."""
-    assert solutions(data, query) == expected(data, query)
+@given(DATA, QUERIES, WAYS)
+def test_query_has_the_solutions_of_pyoxigraph(data, query, most):
+    """Query has the solutions of pyoxigraph, whichever patterns the index finds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexed_triples, "MOST", most)
+        assert solutions(data, query) == expected(data, query)
 
 
 @settings(max_examples=10_000 if THOROUGH else 30)
-@given(DATA, PATH_QUERIES)
-def test_query_with_paths_has_the_solutions_of_pyoxigraph(data, query):
-    """Query with paths has the solutions of pyoxigraph."""
-    assert solutions(data, query) == expected(data, query)
+@given(DATA, PATH_QUERIES, WAYS)
+def test_query_with_paths_has_the_solutions_of_pyoxigraph(data, query, most):
+    """Query with paths has the solutions of pyoxigraph, whichever patterns the index finds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexed_triples, "MOST", most)
+        assert solutions(data, query) == expected(data, query)
 
 
 def solutions(data: tuple[list, list], query: str) -> Counter:
@@ -69,7 +77,8 @@ def facts_of(triples: list, quads: list) -> FactsOfEpoch:
         np.array([[dictionary.intern(term) for term in row] for row in rows], np.int32)
         for rows in (triples, quads)
     ]
-    return facts_of_arrays(dictionary, ids[0].reshape(-1, 3), ids[1].reshape(-1, 4))
+    triples = IndexedTriples(ids[0].reshape(-1, 3))
+    return facts_of_arrays(dictionary, triples, ids[1].reshape(-1, 4))
 
 
 def expected(data: tuple[list, list], query: str) -> Counter:

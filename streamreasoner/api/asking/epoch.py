@@ -10,7 +10,7 @@ from rdflib import Graph
 from streamreasoner.api.asking.graph import EpochStore
 from streamreasoner.engine.turn import in_turn
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
-from streamreasoner.query.sorted_triples import SortedTriples
+from streamreasoner.query.indexed_triples import IndexedTriples
 from streamreasoner.query.sparql.facts import facts_of_arrays
 from streamreasoner.rdf.triple_index import TripleIndex
 
@@ -35,26 +35,26 @@ class EpochFacts:
         self._session = session
         self.turn = session.turn
         self._epoch = -1
-        self._copy: FactsOfEpoch | None = None
+        self._copy: tuple[FactsOfEpoch, IndexedTriples] | None = None
         self._triple_terms = TripleIndex()
 
     @in_turn
     def facts(self) -> FactsOfEpoch:
         """What queries read."""
-        return self._facts(self._rows(TRIPLE)).apart()
+        return self._current()[0]
 
     @in_turn
     def graph(self) -> Graph:
         """The triples as an rdflib graph, which stays as it is and cannot be changed."""
-        triples = self._rows(TRIPLE)
-        return Graph(store=EpochStore(self._facts(triples), SortedTriples(triples)))
+        return Graph(store=EpochStore(*self._current()))
 
-    def _facts(self, triples: NDArray[np.int32]) -> FactsOfEpoch:
+    def _current(self) -> tuple[FactsOfEpoch, IndexedTriples]:
         session = self._session
         if self._copy is None or self._epoch != session.next_epoch:
             terms = TermsOfEpoch(session.dictionary, len(session.dictionary), self.turn)
-            quads = self._rows(QUAD)
-            self._copy = facts_of_arrays(terms, triples, quads, self._triple_terms)
+            triples = IndexedTriples(self._rows(TRIPLE))
+            facts = facts_of_arrays(terms, triples, self._rows(QUAD), self._triple_terms)
+            self._copy = facts, triples
             self._epoch = session.next_epoch
         return self._copy
 

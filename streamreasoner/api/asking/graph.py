@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rdflib.graph import Graph
     from rdflib.term import Node
 
-    from streamreasoner.query.sorted_triples import SortedTriples
+    from streamreasoner.query.indexed_triples import IndexedTriples
     from streamreasoner.query.sparql.answers import Answer
     from streamreasoner.query.sparql.facts import FactsOfEpoch
 
@@ -41,7 +41,7 @@ class EpochStore(Store):
 
     transaction_aware = False
 
-    def __init__(self, facts: FactsOfEpoch, triples: SortedTriples) -> None:
+    def __init__(self, facts: FactsOfEpoch, triples: IndexedTriples) -> None:
         super().__init__()
         self._facts = facts
         self._triples = triples
@@ -73,7 +73,7 @@ class EpochStore(Store):
         if not isinstance(query, str) or initBindings:
             raise NotImplementedError
         prefixes = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in initNs.items())
-        return _result(evaluate(prefixes + query, self._facts.apart()))
+        return _result(evaluate(prefixes + query, self._facts))
 
     def bind(self, prefix: str, namespace: rdflib.URIRef, override: bool = True) -> None:  # noqa: FBT001, FBT002
         """Name a namespace."""

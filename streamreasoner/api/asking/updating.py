@@ -18,6 +18,7 @@ from streamreasoner.engine.input.registers import frontier_of
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError, QueryError
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE, Constant
+from streamreasoner.query.indexed_triples import IndexedTriples
 from streamreasoner.query.sparql.facts import facts_of_arrays
 from streamreasoner.query.sparql.limits import QueryLimits
 from streamreasoner.query.sparql.updating.edits import graph_of
@@ -234,7 +235,8 @@ class AssertedFacts:
         return zip(*[iter(texts)] * ids.shape[1], strict=True)
 
     def _copied(self, present: dict[str, NDArray[np.int32]]) -> FactsOfEpoch:
-        return facts_of_arrays(self._session.dictionary, present[TRIPLE], present[QUAD])
+        triples = IndexedTriples(present[TRIPLE])
+        return facts_of_arrays(self._session.dictionary, triples, present[QUAD])
 
 
 def _predicate(quad: Quad) -> str:

@@ -29,6 +29,7 @@ from streamreasoner.backends.columnar.kernels.records import (
 from streamreasoner.backends.columnar.kernels.records.parts import outbox
 from streamreasoner.backends.columnar.kernels.settling import exchange, parcels, reduce, settle
 from streamreasoner.io.formats.reading.json.kernels import messages
+from streamreasoner.query.kernels import grouping, matching
 from streamreasoner.rdf.kernels import distinct_rows, hash_table, line_scanner, term_columns
 from streamreasoner.values.kernels import comparing, integers, interning
 
@@ -151,6 +152,15 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (select.matching, (_TABLE, _NUMBER, _INTS, _INTS, _INTS, _INTS)),
     (select.read_argument, (_TABLE, _INTS, _NUMBER, _INTS)),
     (select.describe, (_TABLE, _INTS, _NUMBER, _INT_ROWS, _INT_ROWS, _LONG_ROWS)),
+    (grouping.group_rows, (_INTS, _INTS, _INTS)),
+    (
+        matching.find_triples,
+        (_INT_ROWS, _INT_ROWS, _INT_ROWS, _NUMBER, _NUMBER, _NUMBER, _LONG_ROWS, _NUMBER),
+    ),
+    (
+        matching.match,
+        (_INT_ROWS, _INT_ROWS, _INT_ROWS, _INT_ROWS, _INTS, _LONG_ROWS, _INT_ROWS),
+    ),
     (fact_record.find, (_TABLE, _NUMBER, _INTS, _NUMBER)),
     (pending.stage, (_TABLE, _NUMBER, _NUMBER, _INTS, _LONGS)),
     (pending.stage, (_TABLE, _NUMBER, _NUMBER, _INTS, _READ_ONLY)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -11,7 +12,7 @@ from streamreasoner.query.sparql.answers import Answer, Solutions, Triples, Trut
 from streamreasoner.query.sparql.construct import constructed, with_new_nodes
 from streamreasoner.query.sparql.limits import QueryLimits
 from streamreasoner.query.sparql.query_terms import UNBOUND
-from streamreasoner.query.sparql.solver import Solver
+from streamreasoner.query.sparql.solver import Solver, has_triple_terms
 from streamreasoner.query.sparql.solving.dataset import GraphNames
 from streamreasoner.rdf.texts import are_blank_nodes
 from streamreasoner.sparql.parse import parse_query
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 NO_LIMITS = QueryLimits()
 NO_GRAPHS = GraphNames()
+_SHORT = 1 << 12
+"""Characters of a query that is remembered, so that it is read once however often it is asked."""
+_MOST_REMEMBERED = 256
 
 
 def evaluate(
@@ -56,7 +60,8 @@ def evaluate(
         QueryError: It asks for what is not supported.
         LimitError: It exceeds a limit.
     """
-    query = parse_query(text, source, base)
+    prepare = _remembered if len(text) <= _SHORT else _prepared
+    query, has_terms = prepare(text, source, base)
     if query.windows:
         raise QueryError(
             "A query about windows is a continuous one: add it with `streamreasoner rules add` or "
@@ -66,7 +71,8 @@ def evaluate(
         tuple(graph.term for graph in query.default_graphs),
         tuple(graph.term for graph in query.named_graphs),
     )
-    with Solver(query.select, facts, graphs, query.base, limits) as solver:
+    solver = Solver(query.select, facts, graphs, query.base, limits, has_triple_terms=has_terms)
+    with solver:
         answer = _answer(query, solver)
     if isinstance(answer, Truth):
         return answer
@@ -76,6 +82,15 @@ def evaluate(
             "for instance with LIMIT, or raise the limit."
         )
     return answer
+
+
+def _prepared(text: str, source: str, base: str) -> tuple[Query, bool]:
+    """A query, and whether it has triple terms."""
+    query = parse_query(text, source, base)
+    return query, has_triple_terms(query.select)
+
+
+_remembered = lru_cache(maxsize=_MOST_REMEMBERED)(_prepared)
 
 
 def _answer(query: Query, solver: Solver) -> Answer:
@@ -130,7 +145,7 @@ def described(start: NDArray[np.int32], dataset: Dataset, memory: Memory) -> NDA
     parts = [np.empty((0, 3), np.int32)]
     while len(frontier):
         wanted = memory.table({"id": frontier})
-        found = memory.running.fetch(
+        found = memory.fetch(
             f"select s, p, o from {dataset.triples} t where s in (select id from {wanted})"
         )
         parts.append(np.stack([found[column] for column in "spo"], axis=1))

@@ -6,6 +6,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -14,7 +15,7 @@ import numpy as np
 from streamreasoner.errors import LimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -41,14 +42,21 @@ class Running:
     """A query that runs within its limits.
 
     Args:
-        connection: Runs its SQL.
+        connect: Gives the connection that runs its SQL, if there is any.
         limits: Its limits.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
-        self.connection = connection
+    def __init__(
+        self, connect: Callable[[], duckdb.DuckDBPyConnection], limits: QueryLimits
+    ) -> None:
+        self._connect = connect
         self.limits = limits
         self._end = None if limits.seconds is None else time.monotonic() + limits.seconds
+
+    @cached_property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """What runs its SQL."""
+        return self._connect()
 
     def check_time(self) -> None:
         """Check that time is left.

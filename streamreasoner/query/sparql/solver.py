@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from streamreasoner.sparql.algebra import Select
 
 
+def has_triple_terms(select: Select) -> bool:
+    """Whether a pattern of a query has a triple term."""
+    return any(isinstance(node, TripleTerm) for node in nodes(select))
+
+
 class Solver:
     """What finds the solutions of a query.
 
@@ -39,6 +44,7 @@ class Solver:
         graphs: The graphs of them that it is asked of.
         base: The IRI that IRI() resolves against; empty: none.
         limits: What it may use.
+        has_triple_terms: What the function of this name says of it.
     """
 
     def __init__(
@@ -48,16 +54,18 @@ class Solver:
         graphs: GraphNames,
         base: str,
         limits: QueryLimits,
+        *,
+        has_triple_terms: bool,
     ) -> None:
         self._select = select
-        has_triple_terms = any(isinstance(node, TripleTerm) for node in nodes(select))
         triple_terms = facts.triple_terms.of(facts.terms) if has_triple_terms else None
         self.terms = QueryTerms(facts.terms, triple_terms)
-        self.dataset = Dataset(facts.triples, facts.quads).of(graphs, self.terms.find)
+        dataset = Dataset(facts.triples, facts.quads, facts.index)
+        self.dataset = dataset.of(graphs, self.terms.find)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         expressions = Expressions(f'"{now}"^^<{XSD_DATE_TIME}>', base)
         self._algebra = SolutionsAlgebra()
-        self.memory = Memory(Running(facts.connection, limits), self._algebra.columns, self.terms)
+        self.memory = Memory(Running(facts.connect, limits), self._algebra.columns, self.terms)
         table = None
         if triple_terms is not None:
             table = self.memory.table(dict(zip("tspo", triple_terms.rows.T, strict=True)))

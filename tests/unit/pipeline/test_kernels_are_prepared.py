@@ -222,6 +222,7 @@ def run_messages():
             for name, ids in parts
         )
     reasoner.query("SELECT ?s { ?s <a:y> ?o }")
+    assert len([*reasoner.graph()]) == len(reasoner.facts())
 
 
 def test_epochs_of_all_kinds_call_what_is_prepared(seen, monkeypatch, tmp_path):

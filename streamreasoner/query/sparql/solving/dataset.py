@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from streamreasoner.query.indexed_triples import IndexedTriples
     from streamreasoner.query.sparql.solving.solutions_query import SolutionsQuery
 
 
@@ -33,11 +34,13 @@ class Scope:
         source: A table with the columns s, p and o, and g if there is a variable.
         variable: Has the name of the graph in each solution; None if there is one graph only.
         given: What it is evaluated for; None: one solution without variables.
+        index: The same triples, for patterns that few of them match; None: there is no index.
     """
 
     source: str
     variable: str | None = None
     given: Given | None = None
+    index: IndexedTriples | None = None
 
     @property
     def apart(self) -> tuple[str, ...]:
@@ -73,15 +76,17 @@ class Dataset:
     Attributes:
         triples: Table of the default graph.
         quads: Table of the named graphs.
+        index: The triples of the default graph; None: there is no index.
     """
 
     triples: str
     quads: str
+    index: IndexedTriples | None = None
 
     @property
     def default(self) -> Scope:
         """The default graph."""
-        return Scope(self.triples)
+        return Scope(self.triples, index=self.index)
 
     @property
     def names(self) -> str:

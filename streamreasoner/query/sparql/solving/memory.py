@@ -39,6 +39,7 @@ class Memory:
         self._columns = columns
         self.terms = terms
         self._tables: list[str] = []
+        self._unread: dict[str, dict[str, NDArray[np.int32]]] = {}
 
     def rows(self, solutions: SolutionsQuery) -> Rows:
         """The solutions in memory, in order if there is one.
@@ -46,23 +47,27 @@ class Memory:
         Raises:
             LimitError: They are too many, or took too long.
         """
+        found = self._read(solutions) if solutions.rows is None else solutions.rows
         limit = self.running.limits.steps
-        order = f" order by {RANK}" if solutions.is_ordered else ""
-        columns = {v: self._columns[v] for v in solutions.variables}
-        names = ", ".join(columns.values()) or "1 as one"
-        found = self.running.fetch(
-            f"select {names} from ({solutions.sql}){order} limit {limit + 1}"
-        )
-        count = len(next(iter(found.values())))
-        if count > limit:
+        if found.count > limit:
             raise LimitError(
                 f"A step of the query has more than {limit:,} solutions. Ask for less: name more "
                 "terms, or join fewer patterns that share no variable."
             )
+        return found
+
+    def _read(self, solutions: SolutionsQuery) -> Rows:
+        """The solutions of a query, at most one more than the limit."""
+        limit = self.running.limits.steps
+        order = f" order by {RANK}" if solutions.is_ordered else ""
+        columns = {v: self._columns[v] for v in solutions.variables}
+        names = ", ".join(columns.values()) or "1 as one"
+        found = self.fetch(f"select {names} from ({solutions.sql}){order} limit {limit + 1}")
+        count = len(next(iter(found.values())))
         return Rows({v: found[name] for v, name in columns.items()}, count)
 
     def solutions(self, rows: Rows, *, is_ordered: bool = False) -> SolutionsQuery:
-        """Rows in memory as a query."""
+        """Rows in memory as a query; they become a table when a query reads it."""
         columns = {self._columns[v]: ids for v, ids in rows.columns.items()}
         if is_ordered:
             columns[RANK] = np.arange(rows.count, dtype=np.int32)
@@ -70,15 +75,22 @@ class Memory:
             columns["one"] = np.ones(rows.count, np.int32)
         name = self.table(columns)
         return SolutionsQuery(
-            f"select * from {name}", tuple(rows.columns), rows.optional(), is_ordered
+            f"select * from {name}", tuple(rows.columns), rows.optional(), is_ordered, rows
         )
+
+    def fetch(self, sql: str) -> dict[str, NDArray[np.int32]]:
+        """The columns of a query of ids; see `Running.fetch`."""
+        for name, columns in self._unread.items():
+            table = pa.table({column: pa.array(ids) for column, ids in columns.items()})
+            self.running.connection.register(name, table)
+            self._tables.append(name)
+        self._unread.clear()
+        return self.running.fetch(sql)
 
     def table(self, columns: dict[str, NDArray[np.int32]]) -> str:
         """The name of a table of arrays."""
-        name = f"step{len(self._tables)}"
-        table = pa.table({column: pa.array(ids) for column, ids in columns.items()})
-        self.running.connection.register(name, table)
-        self._tables.append(name)
+        name = f"step{len(self._tables) + len(self._unread)}"
+        self._unread[name] = columns
         return name
 
     def texts(self, columns: Iterable[NDArray[np.int32]]) -> dict[int, str]:

@@ -25,6 +25,7 @@ from streamreasoner.query.sparql.computing.expressions import (
 from streamreasoner.query.sparql.query_terms import UNBOUND
 from streamreasoner.query.sparql.solving.aggregates import aggregated
 from streamreasoner.query.sparql.solving.dataset import Given
+from streamreasoner.query.sparql.solving.look_up import looked_up
 from streamreasoner.query.sparql.solving.paths import Ends, PathTables
 from streamreasoner.query.sparql.solving.rows import Rows
 from streamreasoner.query.sparql.solving.solutions_query import SolutionsQuery
@@ -137,6 +138,16 @@ class Patterns:
         """The matches of triple patterns; those of blank nodes are variables as well."""
         if not pattern.triples:
             return self._unit(scope)
+        rows = None
+        if scope.index is not None:
+            rows = looked_up(pattern, scope.index, self._terms.find)
+        found = self._joined(pattern, scope) if rows is None else self._memory.solutions(rows)
+        if scope.given is None:
+            return found
+        return self._algebra.join(found, scope.given.solutions)
+
+    def _joined(self, pattern: BasicGraphPattern, scope: Scope) -> SolutionsQuery:
+        """The matches as a join of tables."""
         places: dict[str, str] = {}
         conditions = ["true"]
         tables = []
@@ -161,10 +172,7 @@ class Patterns:
                 known = places.setdefault(scope.variable, f"{alias}.g")
                 conditions.append(f"{alias}.g = {known}")
         rest = f"from {', '.join(tables)} where {' and '.join(conditions)}"
-        found = SolutionsQuery(self._algebra.select(places, rest), tuple(places))
-        if scope.given is None:
-            return found
-        return self._algebra.join(found, scope.given.solutions)
+        return SolutionsQuery(self._algebra.select(places, rest), tuple(places))
 
     def _taken_apart(
         self, ends: list[tuple[Node, str]], tables: list[str], conditions: list[str]

@@ -31,6 +31,23 @@ class Rows:
         """Some of the rows."""
         return Rows({v: ids[mask] for v, ids in self.columns.items()}, int(mask.sum()))
 
+    def project(self, variables: Iterable[str]) -> Rows:
+        """The rows with some variables only; one that they do not have is unbound."""
+        unbound = np.full(self.count, UNBOUND, np.int32)
+        return Rows({v: self.columns.get(v, unbound) for v in variables}, self.count)
+
+    def once(self) -> Rows:
+        """The distinct rows, each at its first place."""
+        first, _ = group(list(self.columns.values()), self.count)
+        first.sort()
+        return Rows({v: ids[first] for v, ids in self.columns.items()}, len(first))
+
+    def part(self, start: int, length: int | None) -> Rows:
+        """Some of the rows."""
+        stop = self.count if length is None else min(start + length, self.count)
+        columns = {v: ids[start:stop] for v, ids in self.columns.items()}
+        return Rows(columns, max(stop - start, 0))
+
     def having(self, variable: str, ids: NDArray[np.int32]) -> Rows:
         """The rows with another column."""
         return Rows({**self.columns, variable: ids}, self.count)

@@ -6,13 +6,15 @@ no column is ever null.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.query.sparql.query_terms import UNBOUND
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+
+    from streamreasoner.query.sparql.solving.rows import Rows
 
 RANK = "rank"
 """The column that orders ordered solutions."""
@@ -37,12 +39,14 @@ class SolutionsQuery:
         variables: The variables.
         optional: Those of them that may be unbound.
         is_ordered: Whether the column `RANK` orders the rows.
+        rows: The same solutions in memory, in order, if they are there.
     """
 
     sql: str
     variables: tuple[str, ...]
     optional: frozenset[str] = frozenset()
     is_ordered: bool = False
+    rows: Rows | None = None
 
 
 class SolutionsAlgebra:
@@ -154,13 +158,13 @@ class SolutionsAlgebra:
         """Each solution once; an ordered one at its first place."""
         names = self.names(solutions.variables)
         if not solutions.is_ordered:
-            return self._like(solutions, f"select distinct {names} from ({solutions.sql})")
-        grouped = f" group by {names}" if solutions.variables else ""
-        one = "" if solutions.variables else " having count(*) > 0"
-        return self._like(
-            solutions,
-            f"select {names}, min({RANK}) as {RANK} from ({solutions.sql}){grouped}{one}",
-        )
+            sql = f"select distinct {names} from ({solutions.sql})"
+        else:
+            grouped = f" group by {names}" if solutions.variables else ""
+            one = "" if solutions.variables else " having count(*) > 0"
+            sql = f"select {names}, min({RANK}) as {RANK} from ({solutions.sql}){grouped}{one}"
+        found = self._like(solutions, sql)
+        return found if solutions.rows is None else replace(found, rows=solutions.rows.once())
 
     def project(self, solutions: SolutionsQuery, variables: Iterable[str]) -> SolutionsQuery:
         """Solutions of some of the variables; one that no solution has is unbound."""
@@ -172,6 +176,7 @@ class SolutionsAlgebra:
             kept,
             frozenset(v for v in kept if v in solutions.optional or v not in solutions.variables),
             solutions.is_ordered,
+            None if solutions.rows is None else solutions.rows.project(kept),
         )
 
     def renamed(self, solutions: SolutionsQuery, variable: str, name: str) -> SolutionsQuery:
@@ -193,21 +198,25 @@ class SolutionsAlgebra:
     ) -> SolutionsQuery:
         """Some of the solutions, in order if there is one, for each value of some variables."""
         order = f" order by {RANK}" if solutions.is_ordered else ""
+        rows = None
         if not each:
             limit = "" if length is None else f" limit {length}"
             rest = f"{order}{limit} offset {start}"
+            if solutions.rows is not None:
+                rows = solutions.rows.part(start, length)
         else:
             place = f"row_number() over (partition by {self.names(each)}{order})"
             last = "" if length is None else f" and {place} <= {start + length}"
             rest = f" qualify {place} > {start}{last}"
-        return self._like(solutions, f"select * from ({solutions.sql}){rest}")
+        found = self._like(solutions, f"select * from ({solutions.sql}){rest}")
+        return replace(found, rows=rows)
 
     def unordered(self, solutions: SolutionsQuery) -> SolutionsQuery:
         """The same solutions without their order."""
         if not solutions.is_ordered:
             return solutions
         sql = f"select {self.names(solutions.variables)} from ({solutions.sql})"
-        return SolutionsQuery(sql, solutions.variables, solutions.optional)
+        return SolutionsQuery(sql, solutions.variables, solutions.optional, rows=solutions.rows)
 
     def _like(self, solutions: SolutionsQuery, sql: str) -> SolutionsQuery:
         return SolutionsQuery(sql, solutions.variables, solutions.optional, solutions.is_ordered)

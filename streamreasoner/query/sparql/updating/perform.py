@@ -12,7 +12,7 @@ from uuid import uuid4
 from streamreasoner.errors import DataError, QueryError
 from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.query.sparql.construct import constructed, with_new_nodes
-from streamreasoner.query.sparql.solver import Solver
+from streamreasoner.query.sparql.solver import Solver, has_triple_terms
 from streamreasoner.query.sparql.solving.dataset import GraphNames
 from streamreasoner.query.sparql.updating.edits import Edits
 from streamreasoner.rdf.triple_terms import triple_term
@@ -82,7 +82,11 @@ def _modify(
 ) -> None:
     """`DELETE … INSERT … WHERE …` (section 3.1.3): deletes, then inserts."""
     asked, facts = _asked(operation), before.facts(edits)
-    with Solver(operation.select, facts, asked, operation.base, limits) as solver:
+    has_terms = has_triple_terms(operation.select)
+    solver = Solver(
+        operation.select, facts, asked, operation.base, limits, has_triple_terms=has_terms
+    )
+    with solver:
         rows = solver.rows()
         new = {
             variable.name

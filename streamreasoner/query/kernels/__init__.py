@@ -1,0 +1,1 @@
+"""Compiled parts of questions. Invariant: they allocate nothing, and write what they fill in."""
