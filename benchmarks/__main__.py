@@ -22,6 +22,7 @@ from benchmarks import harness, report
 SCRIPTS: dict[str, tuple[str, ...]] = {
     "startup": ("--rounds", "1", "--commands-only"),
     "encoding": ("--scale", "1"),
+    "memory": ("--scale", "1", "--terms", "20000"),
     "decoding": ("--scale", "1"),
     "python_api": ("--rounds", "1"),
     "queries": ("--scale", "1", "--rounds", "1"),

@@ -26,8 +26,8 @@ _MEBIBYTE = 1 << 20
 _SHARE = 0.6  # of the memory available to this process
 _FACT_BYTES = 75  # docs/benchmarks.md, kernel
 _RECORD_BYTES = 60  # the part of these in the arena
-_TERM_BYTES = 120  # text, offset and hash slot
-_TEXT_BYTES = 90  # the part of these that is text
+_TERM_BYTES = 65  # docs/benchmarks.md, memory: compressed text, its end and hash slot
+_TEXT_BYTES = 45  # the part of these that is text
 _RETURN_BELOW = 0.5
 """A state returns from executors below this part of the limit: hysteresis, so it does not flap."""
 _RISK = (

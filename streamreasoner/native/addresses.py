@@ -57,6 +57,8 @@ def _view(context, builder, array_type, address):
 int8_column = _column(types.int8)
 int32_column = _column(types.int32)
 int64_column = _column(types.int64)
+uint16_column = _column(types.uint16)
+uint32_column = _column(types.uint32)
 uint64_column = _column(types.uint64)
 float64_column = _column(types.float64)
 
@@ -119,6 +121,18 @@ def load_word(typingctx, address):
         return builder.load(pointer, align=1)
 
     return types.uint64(types.int64), codegen
+
+
+@intrinsic
+def store_word(typingctx, address, word):
+    """Store a uint64 as the eight bytes at an address of any alignment."""
+
+    def codegen(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], _WORD.as_pointer())
+        builder.store(arguments[1], pointer, align=1)
+        return context.get_dummy_value()
+
+    return types.none(types.int64, types.uint64), codegen
 
 
 @intrinsic
@@ -237,6 +251,23 @@ def copy_bytes(typingctx, target, source, length):
         return context.get_dummy_value()
 
     return types.none(types.int64, types.int64, types.int64), codegen
+
+
+def stack_buffer(size):
+    """A function that reserves bytes on the stack, until the kernel that calls it returns.
+
+    In a loop it returns the same address each time.
+    """
+
+    @intrinsic
+    def buffer(typingctx):
+        def codegen(context, builder, signature, arguments):
+            room = cgutils.alloca_once(builder, ir.ArrayType(_BYTE, size))
+            return builder.ptrtoint(room, _WORD)
+
+        return types.int64(), codegen
+
+    return buffer
 
 
 @intrinsic

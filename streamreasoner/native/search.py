@@ -1,4 +1,4 @@
-"""Search for bytes, eight at a time. Invariant: no read is outside the given range."""
+"""Search and compare bytes, eight at a time. Invariant: no read is outside the given range."""
 
 # ruff: noqa: PLR2004  (widths of words in bytes)
 
@@ -45,3 +45,20 @@ def find_either(position: int, end: int, first: int, second: int) -> int:
     while position < end and load_byte(position) != first and load_byte(position) != second:
         position += 1
     return position
+
+
+@kernel
+def equal_bytes(left: int, right: int, length: int) -> bool:
+    """Whether `length` bytes at two addresses are the same."""
+    if length >= 8:
+        last = length - 8
+        position = 0
+        while position < last:
+            if load_word(left + position) != load_word(right + position):
+                return False
+            position += 8
+        return bool(load_word(left + last) == load_word(right + last))
+    for position in range(length):
+        if load_byte(left + position) != load_byte(right + position):
+            return False
+    return True

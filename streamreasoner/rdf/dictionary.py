@@ -1,13 +1,15 @@
 """The term dictionary. Invariant: ids are 0, 1, 2, ... in insertion order, and never change.
 
-Terms are canonical N-Triples (`terms.canonical`), stored in one arena of UTF-8 bytes with a hash
-table; neither encoding nor decoding a column creates a Python object per term. A dictionary is not
-thread-safe.
+Terms are canonical N-Triples (`terms.canonical`), kept as codes of symbols (`kernels.term_texts`)
+with a hash table; neither encoding nor decoding a column creates a Python object per term. A
+dictionary is not thread-safe.
 """
 
 from __future__ import annotations
 
 import secrets
+from ctypes import string_at
+from threading import local
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -15,7 +17,14 @@ import pyarrow as pa
 
 from streamreasoner.errors import DictionaryFullError, TermError
 from streamreasoner.native.reserved import ReservedColumn, reservable
-from streamreasoner.rdf.kernels import hash_table, term_columns
+from streamreasoner.rdf.compression.term_symbols import TermSymbols
+from streamreasoner.rdf.kernels import (
+    hash_table,
+    symbols,
+    term_columns,
+    term_header,
+    term_texts,
+)
 from streamreasoner.rdf.term_kind import BLANK_NODE_START, IRI_START
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.system.memory import Fill
@@ -30,10 +39,12 @@ INVALID = -1
 """The id that `encode_validated` returns for a row that is not a term."""
 
 MAX_TERMS = (1 << 31) - 2
-ID_BYTES = 8  # per id: the offset at which the term's text starts
+ID_BYTES = 4  # per id: where its text ends
 _FIRST_SLOTS = 1 << 12
-# Maximum load factor 5/8: probe sequences stay short, and slots take 13 to 26 bytes per term.
-_LOAD_NUMERATOR, _LOAD_DENOMINATOR = 5, 8
+# At most 3 of 4 slots are used, so that probe sequences stay short, and at least half: slots take
+# 11 to 16 bytes for each term.
+_LOAD_NUMERATOR, _LOAD_DENOMINATOR = 3, 4
+_GROWTH_NUMERATOR, _GROWTH_DENOMINATOR = 3, 2
 
 
 def text_bytes() -> int:
@@ -48,33 +59,43 @@ class Dictionary:
         EnvironmentSetupError: The operating system refuses the address space it reserves.
     """
 
-    __slots__ = ("__weakref__", "_arena", "_header", "_slots", "_starts")
+    __slots__ = (
+        "__weakref__",
+        "_arena",
+        "_bases",
+        "_ends",
+        "_header",
+        "_slots",
+        "_symbols",
+    )
 
     def __init__(self) -> None:
         self._arena = ReservedColumn(np.uint8, text_bytes(), huge_pages=True)
-        self._starts = ReservedColumn(
-            np.int64, reservable(8, at_most=MAX_TERMS + 1), huge_pages=True
-        )
-        self._header = np.zeros(hash_table.HEADER_LENGTH, dtype=np.int64)
-        self._header[hash_table.ARENA] = self._arena.address
-        self._header[hash_table.STARTS] = self._starts.address
-        self._header[hash_table.BYTES_LIMIT] = self._arena.capacity
-        self._header[hash_table.FIRST_SECRET] = secrets.randbits(63)
-        self._header[hash_table.SECOND_SECRET] = secrets.randbits(63)
+        count = reservable(8, at_most=MAX_TERMS)
+        self._ends = ReservedColumn(np.uint32, count, huge_pages=True)
+        self._bases = ReservedColumn(np.int64, count // term_texts.BLOCK + 1)
+        self._header = np.zeros(term_header.HEADER_LENGTH, dtype=np.int64)
+        self._header[term_header.ARENA] = self._arena.address
+        self._header[term_header.ENDS] = self._ends.address
+        self._header[term_header.BASES] = self._bases.address
+        self._header[term_header.BYTES_LIMIT] = self._arena.capacity
+        self._header[term_header.FIRST_SECRET] = secrets.randbits(63)
+        self._header[term_header.SECOND_SECRET] = secrets.randbits(63)
+        self._symbols = TermSymbols(self._header)
         self._install(ReservedColumn(np.uint64, _FIRST_SLOTS))
 
     def __len__(self) -> int:
-        return int(self._header[hash_table.COUNT])
+        return int(self._header[term_header.COUNT])
 
     @property
     def header(self) -> NDArray[np.int64]:
-        """Addresses and counts for kernels (`rdf.kernels.table`); valid while this object lives."""
+        """Addresses and counts, see `rdf.kernels.term_header`; valid while this object lives."""
         return self._header
 
     @property
     def capacity(self) -> int:
         """Maximum number of terms; columns indexed by term id are reserved at this length."""
-        return min(MAX_TERMS, self._starts.capacity - 1)
+        return min(MAX_TERMS, self._ends.capacity)
 
     @property
     def ids(self) -> Fill:
@@ -84,13 +105,16 @@ class Dictionary:
     @property
     def text(self) -> Fill:
         """How full the arena of text is."""
-        return Fill(int(self._header[hash_table.BYTES]), int(self._header[hash_table.BYTES_LIMIT]))
+        return Fill(
+            int(self._header[term_header.BYTES]), int(self._header[term_header.BYTES_LIMIT])
+        )
 
     @property
     def nbytes(self) -> int:
-        """Bytes in use: term text, starts and hash slots."""
-        used = int(self._header[hash_table.BYTES]) + 8 * (len(self) + 1)
-        return used + 8 * self._slots.capacity
+        """Bytes in use: the texts of terms, where they end, hash slots, and symbols."""
+        blocks = -(-len(self) // term_texts.BLOCK)
+        used = int(self._header[term_header.BYTES]) + ID_BYTES * len(self) + 8 * blocks
+        return used + 8 * self._slots.capacity + self._symbols.nbytes
 
     def encode(self, terms: Terms) -> NDArray[np.int32]:
         """Ids of terms known to be canonical; unseen ones are added.
@@ -145,8 +169,8 @@ class Dictionary:
 
     def term(self, identifier: int) -> str:
         """The term of one id that was assigned; cheaper than a column of one."""
-        start, stop = self._starts.array[identifier : identifier + 2].tolist()
-        return self._arena.array[start:stop].tobytes().decode()
+        start, end = term_texts.text(self._header, identifier, _buffer.address)
+        return string_at(start, end - start).decode()
 
     def lengths(self, ids: NDArray[np.integer]) -> NDArray[np.int64]:
         """Bytes of the terms of `ids` (any shape, flattened).
@@ -164,27 +188,20 @@ class Dictionary:
         """
         flat = self._checked(ids)
         offsets = self._offsets(flat)
-        data = np.empty(int(offsets[-1]), dtype=np.uint8)
-        term_columns.copy_terms(self._header, flat, offsets, data.ctypes.data)
+        data = np.empty(int(offsets[-1]) + symbols.SLACK, dtype=np.uint8)
+        term_columns.write_terms(self._header, flat, data.ctypes.data)
         buffers = pa.py_buffer(offsets), pa.py_buffer(data)
         return pa.LargeStringArray.from_buffers(len(flat), *buffers)
 
     def terms(self, start: int, stop: int) -> pa.LargeStringArray:
-        """The terms with ids from `start` up to, but not including, `stop`; text is not copied.
+        """The terms with ids from `start` up to, but not including, `stop`.
 
         Raises:
             IndexError: The range exceeds the assigned ids.
         """
         if not 0 <= start <= stop <= len(self):
             raise IndexError(f"Ids {start} to {stop} are not all below {len(self)}.")
-        offsets = self._starts.address + 8 * start
-        return pa.LargeStringArray.from_buffers(
-            stop - start,
-            pa.foreign_buffer(offsets, 8 * (stop - start + 1), base=self._starts),
-            pa.foreign_buffer(
-                self._arena.address, int(self._header[hash_table.BYTES]), self._arena
-            ),
-        )
+        return self.decode(np.arange(start, stop))
 
     def is_resource(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which of `ids` (flattened) are IRIs or blank nodes, the only valid subjects and graphs.
@@ -204,33 +221,48 @@ class Dictionary:
         return np.equal(self._kind_bytes(ids), ord(IRI_START))
 
     def grow(self) -> None:
-        """Make room after a kernel returned FULL: double the hash table.
+        """Do what a kernel that returned FULL needs: learn symbols, or enlarge the hash table.
 
         Raises:
             DictionaryFullError: The text of the terms, or the number of ids, has reached its limit.
         """
-        if len(self) < self._header[hash_table.COUNT_LIMIT]:
-            raise DictionaryFullError(
-                f"The dictionary is full: the text of {len(self)} terms uses {self.text} that this "
-                "machine's memory allows. The epoch was rolled back. Use a machine with more "
-                "memory."
-            )
+        if len(self) < self._header[term_header.COUNT_LIMIT]:
+            raise DictionaryFullError(self._no_room())
         if len(self) >= self.capacity:
             raise DictionaryFullError(
                 f"The dictionary is full: no id is left after {len(self)} terms. The epoch was "
                 "rolled back. Start with a new state and an input that has fewer terms."
             )
-        old = self._slots
-        slots = ReservedColumn(np.uint64, 2 * old.capacity, huge_pages=True)
-        hash_table.rehash(old.array, slots.array)
+        slots = self._slots
+        if len(self) >= _loaded(slots):
+            larger = slots.capacity * _GROWTH_NUMERATOR // _GROWTH_DENOMINATOR
+            slots = ReservedColumn(np.uint64, larger, huge_pages=True)
+            hash_table.rehash(self._slots.array, slots.array)
+        if len(self) >= self._symbols.next_lesson:
+            self._symbols.learn(self.decode)
         self._install(slots)
+
+    def _no_room(self) -> str:
+        """Why a text does not fit."""
+        text = self.text
+        if text.limit - text.used > term_texts.MOST_IN_BLOCK:
+            return (
+                f"The dictionary cannot take the text of a term: {term_texts.BLOCK} terms in a row "
+                "would have more than 4 GiB. The epoch was rolled back. Leave out terms that are "
+                "so long, or keep their text outside and an IRI of it here."
+            )
+        return (
+            f"The dictionary is full: the text of {len(self)} terms uses {text} that this "
+            "machine's memory allows. The epoch was rolled back. Use a machine with more memory."
+        )
 
     def _install(self, slots: ReservedColumn) -> None:
         self._slots = slots
-        loaded = slots.capacity * _LOAD_NUMERATOR // _LOAD_DENOMINATOR
-        self._header[hash_table.SLOTS] = slots.address
-        self._header[hash_table.SLOT_MASK] = slots.capacity - 1
-        self._header[hash_table.COUNT_LIMIT] = min(loaded, self.capacity)
+        self._header[term_header.SLOTS] = slots.address
+        self._header[term_header.SLOT_COUNT] = slots.capacity
+        self._header[term_header.COUNT_LIMIT] = min(
+            _loaded(slots), self.capacity, self._symbols.next_lesson
+        )
 
     def _encode(self, terms: Terms, *, checked: bool) -> NDArray[np.int32]:
         if isinstance(terms, pa.ChunkedArray):
@@ -269,6 +301,22 @@ class Dictionary:
             unknown = flat[(flat < 0) | (flat >= len(self))][0]
             raise IndexError(f"Id {unknown} was never assigned; there are {len(self)} terms.")
         return flat
+
+
+class _Buffer(local):
+    """Room for the text of a term, in each thread."""
+
+    def __init__(self) -> None:
+        self._room = np.empty(term_texts.LONGEST + symbols.SLACK, np.uint8)
+        self.address: int = self._room.ctypes.data
+
+
+_buffer = _Buffer()
+
+
+def _loaded(slots: ReservedColumn) -> int:
+    """How many terms a hash table takes."""
+    return slots.capacity * _LOAD_NUMERATOR // _LOAD_DENOMINATOR
 
 
 def _address(data: bytes) -> int:

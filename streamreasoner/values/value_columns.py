@@ -65,8 +65,6 @@ class Values:
         self.table[comparing.WHOLE] = self._whole.address
         self.table[comparing.FRACTION] = self._fraction.address
         self.table[comparing.DOUBLE] = self._double.address
-        self.table[comparing.HEADER_ARENA] = dictionary.header[hash_table.ARENA]
-        self.table[comparing.HEADER_STARTS] = dictionary.header[hash_table.STARTS]
         self.table[comparing.HEADER] = dictionary.header.ctypes.data
         self.table[comparing.TEXT] = self._text.ctypes.data
         self.table[comparing.DECIMAL_TEXT] = self._decimal_text.ctypes.data

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.kernels import hash_table
+from streamreasoner.rdf.kernels import term_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,9 +61,9 @@ class Replica(Dictionary):
 
     def _install(self, slots: ReservedColumn) -> None:
         super()._install(slots)
-        self._loaded = self._header[hash_table.COUNT_LIMIT]
+        self._loaded = self._header[term_header.COUNT_LIMIT]
         self._limit()
 
     def _limit(self) -> None:
         """Let nothing but `learn` add a term: kernels find that they have no room."""
-        self._header[hash_table.COUNT_LIMIT] = self._loaded if self._is_open else 0
+        self._header[term_header.COUNT_LIMIT] = self._loaded if self._is_open else 0

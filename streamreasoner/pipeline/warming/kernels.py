@@ -30,7 +30,14 @@ from streamreasoner.backends.columnar.kernels.records.parts import outbox
 from streamreasoner.backends.columnar.kernels.settling import exchange, parcels, reduce, settle
 from streamreasoner.io.formats.reading.json.kernels import messages
 from streamreasoner.query.kernels import grouping, matching
-from streamreasoner.rdf.kernels import distinct_rows, hash_table, line_scanner, term_columns
+from streamreasoner.rdf.kernels import (
+    distinct_rows,
+    hash_table,
+    line_scanner,
+    symbols,
+    term_columns,
+    term_texts,
+)
 from streamreasoner.values.kernels import comparing, integers, interning
 
 if TYPE_CHECKING:
@@ -52,9 +59,11 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (term_columns.intern_term, (_TABLE, _NUMBER, _NUMBER, False)),
     (term_columns.find_term, (_TABLE, _NUMBER, _NUMBER)),
     (term_columns.term_offsets, (_TABLE, _LONGS, _LONGS)),
-    (term_columns.copy_terms, (_TABLE, _LONGS, _LONGS, _NUMBER)),
+    (term_columns.write_terms, (_TABLE, _LONGS, _NUMBER)),
     (term_columns.kind_bytes, (_TABLE, _LONGS, _TEXT)),
     (hash_table.rehash, (_SLOTS, _SLOTS)),
+    (symbols.compress, (_NUMBER, _NUMBER, _NUMBER, _NUMBER)),
+    (term_texts.text, (_TABLE, _NUMBER, _NUMBER)),
     (distinct_rows.hash_rows, (_INT_ROWS, _NUMBER, _SLOTS)),
     (
         distinct_rows.add_rows,

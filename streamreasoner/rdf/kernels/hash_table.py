@@ -1,11 +1,8 @@
-"""The hash table from terms to ids. Invariant: each term of the arena is in exactly one slot.
+"""The hash table from terms to ids. Invariant: each term is in exactly one slot.
 
-The state is a set of reserved columns, addressed through one int64 header:
-
-- `arena`, uint8: the text of all terms, concatenated in the order of their ids;
-- `starts`, int64: start of term i in the arena; `starts[count]` is the end of the last term;
-- `slots`, uint64: 32 hash bits above 32 bits of id + 1, 0 when empty; linear probing from the low
-  bits of the hash, so that doubling moves slots without reading a term.
+The state is a reserved column, `slots`, addressed through the header of the dictionary: uint64, 32
+hash bits above 32 bits of id + 1, 0 when empty; linear probing from the place that the hash bits
+have among all. So a larger table has its entries in the same order, and no term is read to make it.
 
 A hash depends only on the bytes of a term and two secret words, which are random per dictionary: an
 attacker cannot craft terms that collide, and ids do not depend on them. The function multiplies
@@ -19,50 +16,28 @@ from __future__ import annotations
 import numpy as np
 
 from streamreasoner.native.addresses import (
-    copy_bytes,
-    int64_column,
     load_byte,
     load_half,
     load_word,
     multiply_fold,
+    prefetch,
     signed,
     uint64_column,
 )
-from streamreasoner.native.compile import kernel
-
-# Positions in the header.
-ARENA = 0
-STARTS = 1
-SLOTS = 2
-SLOT_MASK = 3
-COUNT = 4
-COUNT_LIMIT = 5
-BYTES = 6
-BYTES_LIMIT = 7
-FIRST_SECRET = 8
-SECOND_SECRET = 9
-HEADER_LENGTH = 10
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.rdf.kernels.term_header import (
+    COUNT,
+    COUNT_LIMIT,
+    FIRST_SECRET,
+    SECOND_SECRET,
+    SLOT_COUNT,
+    SLOTS,
+)
+from streamreasoner.rdf.kernels.term_texts import append, has_text
 
 ABSENT = -1
 FULL = -2
 UNCERTAIN = -3
-
-
-@kernel
-def equal_bytes(left: int, right: int, length: int) -> bool:
-    """Whether `length` bytes at two addresses are the same."""
-    if length >= 8:
-        last = length - 8
-        position = 0
-        while position < last:
-            if load_word(left + position) != load_word(right + position):
-                return False
-            position += 8
-        return bool(load_word(left + last) == load_word(right + last))
-    for position in range(length):
-        if load_byte(left + position) != load_byte(right + position):
-            return False
-    return True
 
 
 @kernel
@@ -102,60 +77,71 @@ def hash_term(header: np.ndarray, address: int, length: int) -> np.uint64:
     )
 
 
+@inlined
+def first_slot(hash_bits: np.uint64, slots: np.uint64) -> np.uint64:
+    """The slot that 32 hash bits select of a number of slots."""
+    return (hash_bits * slots) >> np.uint64(32)
+
+
+@inlined
+def next_slot(slot: np.uint64, slots: np.uint64) -> np.uint64:
+    """The slot behind another one."""
+    slot += np.uint64(1)
+    return np.uint64(0) if slot == slots else slot
+
+
+@inlined
+def prefetch_slot(header: np.ndarray, hashed: np.uint64) -> None:
+    """Prefetch the first slot that `find` looks at."""
+    slot = first_slot(hashed & np.uint64(0xFFFFFFFF), np.uint64(header[SLOT_COUNT]))
+    prefetch(header[SLOTS] + 8 * signed(slot))
+
+
 @kernel
 def find(header: np.ndarray, address: int, length: int, hashed: np.uint64) -> int:
     """Id of the term at `address`, or ABSENT."""
-    arena = header[ARENA]
-    mask = np.uint64(header[SLOT_MASK])
-    starts = int64_column(header[STARTS])
+    count = np.uint64(header[SLOT_COUNT])
     slots = uint64_column(header[SLOTS])
     low_half = np.uint64(0xFFFFFFFF)
     tag = hashed & low_half
-    slot = tag & mask
+    slot = first_slot(tag, count)
     while True:
         entry = slots[slot]
         if entry == np.uint64(0):
             return ABSENT
         if entry >> np.uint64(32) == tag:
             term = signed(entry & low_half) - 1
-            start = starts[term]
-            if starts[term + 1] - start == length and equal_bytes(arena + start, address, length):
+            if has_text(header, term, address, length):
                 return term
-        slot = (slot + np.uint64(1)) & mask
+        slot = next_slot(slot, count)
 
 
 @kernel
 def add(header: np.ndarray, address: int, length: int, hashed: np.uint64) -> int:
-    """Append a term that is ABSENT; returns its id, or FULL if a column must grow first."""
+    """Append a term that is ABSENT; returns its id, or FULL if Python must `grow` first."""
     count = signed(header[COUNT])
-    used = header[BYTES]
-    if count >= header[COUNT_LIMIT] or used + length > header[BYTES_LIMIT]:
+    if count >= header[COUNT_LIMIT] or not append(header, address, length):
         return FULL
-    starts = int64_column(header[STARTS])
-    slots = uint64_column(header[SLOTS])
-    copy_bytes(header[ARENA] + used, address, length)
-    starts[count + 1] = used + length
     insert_entry(
-        slots, np.uint64(header[SLOT_MASK]), hashed << np.uint64(32) | np.uint64(count + 1)
+        uint64_column(header[SLOTS]),
+        np.uint64(header[SLOT_COUNT]),
+        hashed << np.uint64(32) | np.uint64(count + 1),
     )
-    header[COUNT] = count + 1
-    header[BYTES] = used + length
     return count
 
 
 @kernel
-def insert_entry(slots: np.ndarray, mask: np.uint64, entry: np.uint64) -> None:
+def insert_entry(slots: np.ndarray, count: np.uint64, entry: np.uint64) -> None:
     """Insert an entry by linear probing from the slot that its hash bits select."""
-    slot = (entry >> np.uint64(32)) & mask
+    slot = first_slot(entry >> np.uint64(32), count)
     while slots[slot] != np.uint64(0):
-        slot = (slot + np.uint64(1)) & mask
+        slot = next_slot(slot, count)
     slots[slot] = entry
 
 
 @kernel
 def rehash(old: np.ndarray, new: np.ndarray) -> None:
-    """Insert every entry of `old` into the empty table `new`; both lengths are powers of two."""
-    mask = np.uint64(len(new) - 1)
+    """Insert every entry of `old` into the empty table `new`."""
     for index in range(len(old)):
         if old[index] != np.uint64(0):
-            insert_entry(new, mask, old[index])
+            insert_entry(new, np.uint64(len(new)), old[index])

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamreasoner.native.addresses import int64_column, load_byte
+from streamreasoner.native.addresses import int64_column, load_byte, signed, stack_buffer
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.search import find_byte, find_either
+from streamreasoner.native.search import equal_bytes, find_byte, find_either
 from streamreasoner.rdf.kernels.grammar import (
     AT,
     BACKSLASH,
@@ -27,12 +27,9 @@ from streamreasoner.rdf.kernels.grammar import (
 )
 from streamreasoner.rdf.kernels.hash_table import (
     ABSENT,
-    ARENA,
     FULL,
-    STARTS,
     UNCERTAIN,
     add,
-    equal_bytes,
     find,
     hash_term,
 )
@@ -66,6 +63,11 @@ SIGNS = 2
 
 DONE = 0
 
+# Predicates of earlier lines, by some bits of their hash: length, hash, address of a text, and id.
+RECENT = 64
+RECENT_LENGTH = 4
+recent_predicates = stack_buffer(8 * RECENT_LENGTH * RECENT)
+
 
 @kernel
 def scan(
@@ -94,7 +96,7 @@ def scan(
     Returns:
         DONE; FULL if the dictionary must grow; UNCERTAIN if the line needs the exact path.
     """
-    term_starts = int64_column(header[STARTS])
+    recent = forgotten(recent_predicates())
     text = cursor[TEXT]
     position = data + cursor[OFFSET]
     row, line = cursor[ROWS], cursor[LINES]
@@ -131,13 +133,13 @@ def scan(
             subject = ABSENT
             subject_length = term_end(here, line_end) - here
         status = encode_terms(
-            header, here, here + subject_length, line_end, subject, syntax, out, row
+            header, here, here + subject_length, line_end, subject, recent, syntax, out, row
         )
         if status != DONE:
             break
         if not known_subject:
             subject = out[row, SUBJECT]
-            subject_address = header[ARENA] + term_starts[subject]
+            subject_address = here
         line += 1
         out[row, SIGN] = sign
         out[row, LINE] = line
@@ -167,6 +169,7 @@ def encode_terms(
     first_end: int,
     line_end: int,
     subject: int,
+    recent: int,
     syntax: int,
     out: np.ndarray,
     row: int,
@@ -201,7 +204,7 @@ def encode_terms(
         first_hash = hash_term(header, first, first_end - first)
         subject = find(header, first, first_end - first, first_hash)
     second_hash = hash_term(header, second, second_end - second)
-    predicate = find(header, second, second_end - second, second_hash)
+    predicate = find_again(header, recent, second, second_end - second, second_hash)
     third_hash = hash_term(header, third, third_end - third)
     object_ = find(header, third, third_end - third, third_hash)
     has_graph = fourth_end > fourth
@@ -234,6 +237,31 @@ def encode_terms(
     out[row, OBJECT] = object_
     out[row, GRAPH] = graph
     return DONE
+
+
+@inlined
+def forgotten(recent: int) -> int:
+    """The address of recent predicates, of which there are none."""
+    for entry in range(RECENT):
+        int64_column(recent)[RECENT_LENGTH * entry] = 0
+    return recent
+
+
+@inlined
+def find_again(
+    header: np.ndarray, recent: int, address: int, length: int, hashed: np.uint64
+) -> int:
+    """Like `find`, of a term that other lines of the call are likely to have, as predicates are.
+
+    It is compared with the text of an earlier line, which need not be expanded.
+    """
+    entry = int64_column(recent + 8 * RECENT_LENGTH * (signed(hashed >> np.uint64(32)) % RECENT))
+    if entry[0] == length and entry[1] == signed(hashed) and equal_bytes(entry[2], address, length):
+        return signed(entry[3])
+    term = find(header, address, length, hashed)
+    if term != ABSENT:
+        entry[0], entry[1], entry[2], entry[3] = length, signed(hashed), address, term
+    return term
 
 
 @kernel

@@ -4,24 +4,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
 
-from streamreasoner.native.addresses import copy_bytes, int64_column, signed
-from streamreasoner.native.compile import kernel
-from streamreasoner.rdf.kernels.grammar import is_canonical, kind_byte
+from streamreasoner.native.addresses import signed
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.rdf.kernels.grammar import is_canonical
 from streamreasoner.rdf.kernels.hash_table import (
     ABSENT,
-    ARENA,
     FULL,
-    STARTS,
     UNCERTAIN,
     add,
     find,
     hash_term,
+    prefetch_slot,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
+from streamreasoner.rdf.kernels.term_texts import kind_of, prefetch_texts, text_length, write_text
 
 
 @kernel
@@ -30,7 +27,18 @@ def intern_term(header: np.ndarray, address: int, length: int, checked: bool) ->
 
     UNCERTAIN means that the term is new and `is_canonical` does not accept it.
     """
-    hashed = hash_term(header, address, length)
+    return intern_hashed(header, address, length, hash_term(header, address, length), checked)
+
+
+@inlined
+def intern_hashed(
+    header: np.ndarray,
+    address: int,
+    length: int,
+    hashed: np.uint64,
+    checked: bool,  # noqa: FBT001
+) -> int:
+    """The same of a term whose hash is known."""
     term = find(header, address, length, hashed)
     if term == ABSENT:
         if checked and not is_canonical(address, length):
@@ -61,14 +69,27 @@ def encode_rows(
     Returns:
         The row that could not be encoded; n if all were.
     """
+    following = hash_row(header, offsets, data, row)
     while row < len(ids):
-        start = signed(offsets[row])
-        term = intern_term(header, data + start, signed(offsets[row + 1]) - start, checked)
+        start, hashed = signed(offsets[row]), following
+        following = hash_row(header, offsets, data, row + 1)
+        prefetch_slot(header, following)
+        length = signed(offsets[row + 1]) - start
+        term = intern_hashed(header, data + start, length, hashed, checked)
         ids[row] = term
         if term in (FULL, UNCERTAIN):
             return row
         row += 1
     return row
+
+
+@inlined
+def hash_row(header: np.ndarray, offsets: np.ndarray, data: int, row: int) -> np.uint64:
+    """Hash of the term of a row; 0 behind the last one."""
+    if row + 1 >= len(offsets):
+        return np.uint64(0)
+    start = signed(offsets[row])
+    return hash_term(header, data + start, signed(offsets[row + 1]) - start)
 
 
 @kernel
@@ -80,27 +101,25 @@ def find_term(header: np.ndarray, address: int, length: int) -> int:
 @kernel
 def term_offsets(header: np.ndarray, ids: np.ndarray, offsets: np.ndarray) -> None:
     """Fill the Arrow offsets, int64 of shape (n + 1,), of the column that decodes `ids`."""
-    starts = int64_column(header[STARTS])
     end = 0
     offsets[0] = 0
     for row in range(len(ids)):
-        term = signed(ids[row])
-        end += starts[term + 1] - starts[term]
+        prefetch_texts(header, ids, row)
+        end += text_length(header, signed(ids[row]))
         offsets[row + 1] = end
 
 
 @kernel
-def copy_terms(header: np.ndarray, ids: np.ndarray, offsets: np.ndarray, data: int) -> None:
-    """Copy the terms of `ids` to the address `data` plus their `offsets`."""
-    starts = int64_column(header[STARTS])
+def write_terms(header: np.ndarray, ids: np.ndarray, data: int) -> None:
+    """Write the terms of `ids` to the address `data`, and up to SLACK bytes behind them."""
     for row in range(len(ids)):
-        source = header[ARENA] + starts[signed(ids[row])]
-        copy_bytes(data + offsets[row], source, offsets[row + 1] - offsets[row])
+        prefetch_texts(header, ids, row)
+        data = write_text(header, signed(ids[row]), data)
 
 
 @kernel
 def kind_bytes(header: np.ndarray, ids: np.ndarray, out: np.ndarray) -> None:
     """`<` for an IRI, `_` for a blank node, `"` for a literal, `(` for a triple term."""
-    starts = int64_column(header[STARTS])
     for row in range(len(ids)):
-        out[row] = kind_byte(header[ARENA] + starts[signed(ids[row])])
+        prefetch_texts(header, ids, row)
+        out[row] = kind_of(header, signed(ids[row]))

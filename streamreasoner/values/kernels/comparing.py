@@ -22,15 +22,8 @@ from streamreasoner.native.addresses import (
     signed,
 )
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.rdf.kernels.grammar import (
-    BACKSLASH,
-    GREATER,
-    LESS,
-    PARENTHESIS,
-    QUOTE,
-    kind_byte,
-)
-from streamreasoner.rdf.kernels.hash_table import ARENA, STARTS
+from streamreasoner.rdf.kernels.grammar import BACKSLASH, GREATER, PARENTHESIS, QUOTE
+from streamreasoner.rdf.kernels.term_texts import kind_of, last_of, text, text_buffer
 from streamreasoner.values.kernels import value_kinds
 
 if TYPE_CHECKING:
@@ -41,15 +34,13 @@ KIND = 0
 WHOLE = 1
 FRACTION = 2
 DOUBLE = 3
-HEADER_ARENA = 4
-HEADER_STARTS = 5
-HEADER = 6  # the header itself
-LENGTH = 7  # a number: rows that are filled
-TEXT = 8  # bytes: buffer for the text of an integer
-SMALL = 9  # int64: id + 1 of each small integer, 0 if not interned
-DECIMAL_TEXT = 10  # bytes: buffer for the text of a decimal
-LOCK = 11  # its address, an int64: 1 while a thread adds a term, else 0
-TABLE_LENGTH = 12
+HEADER = 4  # the header itself
+LENGTH = 5  # a number: rows that are filled
+TEXT = 6  # bytes: buffer for the text of an integer
+SMALL = 7  # int64: id + 1 of each small integer, 0 if not interned
+DECIMAL_TEXT = 8  # bytes: buffer for the text of a decimal
+LOCK = 9  # its address, an int64: 1 while a thread adds a term, else 0
+TABLE_LENGTH = 10
 
 SMALL_LIMIT = 1 << 20
 
@@ -149,11 +140,11 @@ def compare_exact(values: np.ndarray, left: int, right: int) -> int:
 @kernel
 def compare_strings(values: np.ndarray, left: int, right: int) -> int:
     """Order of two plain literals by code point, with escapes decoded."""
-    starts = int64_column(values[HEADER_STARTS])
-    first = values[HEADER_ARENA] + starts[left] + 1
-    first_end = values[HEADER_ARENA] + starts[left + 1] - 1
-    second = values[HEADER_ARENA] + starts[right] + 1
-    second_end = values[HEADER_ARENA] + starts[right + 1] - 1
+    header = int64_column(values[HEADER])
+    first, first_end = text(header, left, text_buffer())
+    second, second_end = text(header, right, text_buffer())
+    first, first_end = first + 1, first_end - 1
+    second, second_end = second + 1, second_end - 1
     while first < first_end and second < second_end:
         first_key, first_width = read_code_unit(first)
         second_key, second_width = read_code_unit(second)
@@ -209,16 +200,15 @@ def classify(header: np.ndarray, kinds: np.ndarray, start: int, stop: int) -> in
         Number of terms of kind -1: triple terms, and literals with a datatype, which must be
         evaluated one by one.
     """
-    starts = int64_column(header[STARTS])
     pending = 0
     for term in range(start, stop):
         kind = value_kinds.NONE
-        first = load_byte(header[ARENA] + starts[term])
-        if first == LESS and kind_byte(header[ARENA] + starts[term]) == PARENTHESIS:
+        first = kind_of(header, term)
+        if first == PARENTHESIS:
             kind = value_kinds.PENDING
             pending += 1
         elif first == QUOTE:
-            last = load_byte(header[ARENA] + starts[term + 1] - 1)
+            last = last_of(header, term)
             if last == QUOTE:
                 kind = value_kinds.STRING
             elif last == GREATER:

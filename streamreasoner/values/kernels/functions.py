@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.native.addresses import int8_column, int64_column, signed
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.rdf.kernels.grammar import LESS, PARENTHESIS, QUOTE, UNDERSCORE, kind_byte
+from streamreasoner.rdf.kernels.grammar import GREATER, LESS, PARENTHESIS, QUOTE, UNDERSCORE
+from streamreasoner.rdf.kernels.term_texts import kind_of, last_of
 from streamreasoner.values.kernels import texts, value_kinds
-from streamreasoner.values.kernels.comparing import KIND, WHOLE, compare
+from streamreasoner.values.kernels.comparing import HEADER, KIND, WHOLE, compare
 from streamreasoner.values.kernels.exact import ABSOLUTE, DELEGATED, NO_VALUE, calculate
 from streamreasoner.values.kernels.integers import intern_integer, is_integer
 from streamreasoner.values.kernels.interning import lock, unlock
@@ -130,7 +131,8 @@ def _test(values: np.ndarray, code: int, term: int, other: int) -> int:
     """Whether two terms are one, or of which kind one is."""
     if code == _SAME_TERM:
         return int(term == other)
-    byte = kind_byte(texts.start_of(values, term))
+    header = int64_column(values[HEADER])
+    byte = kind_of(header, term)
     if code == _IS_IRI:
         return int(byte == LESS)
     if code == _IS_BLANK:
@@ -140,7 +142,8 @@ def _test(values: np.ndarray, code: int, term: int, other: int) -> int:
     if code == _IS_TRIPLE:
         return int(byte == PARENTHESIS)
     if code == _IS_STRING:
-        return int(texts.string_end(values, term) != 0)
+        # A literal that ends so has a datatype.
+        return int(byte == QUOTE and last_of(header, term) != GREATER)
     kind = signed(int8_column(values[KIND])[term])
     if code == _IS_NUMBER:
         return int(kind in (value_kinds.EXACT, value_kinds.DOUBLE, value_kinds.INTEGER))

@@ -18,12 +18,12 @@ from streamreasoner.native.addresses import (
 )
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.hash_table import FULL
+from streamreasoner.rdf.kernels.term_texts import text, text_buffer
 from streamreasoner.values.kernels import value_kinds
 from streamreasoner.values.kernels.comparing import (
     DOUBLE,
     FRACTION,
-    HEADER_ARENA,
-    HEADER_STARTS,
+    HEADER,
     KIND,
     SMALL,
     SMALL_LIMIT,
@@ -58,13 +58,13 @@ def intern_integer(values: np.ndarray, number: int) -> int:
     if known != 0:
         return known - 1
     lock(values)
-    text = int8_column(values[TEXT])
-    position = write_digits(text, PREFIX_ROOM, number if number < 0 else -number)
+    written = int8_column(values[TEXT])
+    position = write_digits(written, PREFIX_ROOM, number if number < 0 else -number)
     if number < 0:
         position -= 1
-        text[position] = _MINUS
+        written[position] = _MINUS
     position -= 1
-    text[position] = _QUOTE
+    written[position] = _QUOTE
     length = PREFIX_ROOM + len(SUFFIX) - position
     term = intern(
         values, values[TEXT] + position, length, value_kinds.INTEGER, number, 0, float(number)
@@ -85,13 +85,13 @@ def read_integers(values: np.ndarray, start: int, stop: int) -> int:
         Number of terms that stay PENDING.
     """
     kinds = int8_column(values[KIND])
-    starts = int64_column(values[HEADER_STARTS])
+    header = int64_column(values[HEADER])
     pending = 0
     for term in range(start, stop):
         if signed(kinds[term]) != value_kinds.PENDING:
             continue
-        first = values[HEADER_ARENA] + starts[term] + 1
-        digits = values[HEADER_ARENA] + starts[term + 1] - _SUFFIX_BYTES
+        begin, end = text(header, term, text_buffer())
+        first, digits = begin + 1, end - _SUFFIX_BYTES
         negative = digits > first and load_byte(first) == _MINUS
         at = first + 1 if negative else first
         plain = 0 < digits - at <= _SAFE_DIGITS and _has_suffix(values, digits)

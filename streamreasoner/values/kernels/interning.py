@@ -18,15 +18,9 @@ from streamreasoner.native.addresses import (
     yield_processor,
 )
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.rdf.kernels.hash_table import (
-    ARENA,
-    BYTES,
-    BYTES_LIMIT,
-    FULL,
-    add,
-    find,
-    hash_term,
-)
+from streamreasoner.rdf.kernels.hash_table import FULL, add, find, hash_term
+from streamreasoner.rdf.kernels.term_header import ARENA, BYTES, BYTES_LIMIT
+from streamreasoner.rdf.kernels.term_texts import most_bytes
 from streamreasoner.values.kernels.comparing import (
     DOUBLE,
     FRACTION,
@@ -107,9 +101,10 @@ def room(values: np.ndarray, length: int) -> int:
         The address; 0 if the text of the dictionary has no room for it.
     """
     header = int64_column(values[HEADER])
-    if header[BYTES] + 2 * length > header[BYTES_LIMIT]:
+    free = header[BYTES] + most_bytes(length)
+    if free + length > header[BYTES_LIMIT]:
         return 0
-    address: int = header[ARENA] + header[BYTES] + length
+    address: int = header[ARENA] + free
     return address
 
 

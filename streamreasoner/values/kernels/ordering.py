@@ -23,12 +23,12 @@ from streamreasoner.native.addresses import (
     signed,
 )
 from streamreasoner.native.compile import kernel
-from streamreasoner.rdf.kernels.grammar import LESS, QUOTE, kind_byte
+from streamreasoner.rdf.kernels.grammar import LESS, QUOTE
+from streamreasoner.rdf.kernels.term_texts import kind_of, text, text_buffer
 from streamreasoner.values.kernels import value_kinds
 from streamreasoner.values.kernels.comparing import (
     DOUBLE,
-    HEADER_ARENA,
-    HEADER_STARTS,
+    HEADER,
     KIND,
     WHOLE,
     compare_exact,
@@ -107,7 +107,7 @@ def rank_of(values: np.ndarray, term: int) -> int:
     elif kind == value_kinds.TRIPLE:
         rank = _TRIPLES
     else:
-        first = kind_byte(values[HEADER_ARENA] + int64_column(values[HEADER_STARTS])[term])
+        first = kind_of(int64_column(values[HEADER]), term)
         rank = _OTHER if first == QUOTE else _IRIS if first == LESS else _BLANK_NODES
     return rank
 
@@ -140,11 +140,10 @@ def order_doubles(left: float, right: float) -> int:
 @kernel
 def compare_texts(values: np.ndarray, left: int, right: int, end: int) -> int:
     """Order by the bytes of the canonical texts, without the last `end` bytes of each."""
-    starts = int64_column(values[HEADER_STARTS])
-    first = values[HEADER_ARENA] + starts[left]
-    second = values[HEADER_ARENA] + starts[right]
-    first_length = starts[left + 1] - starts[left] - end
-    second_length = starts[right + 1] - starts[right] - end
+    header = int64_column(values[HEADER])
+    first, first_end = text(header, left, text_buffer())
+    second, second_end = text(header, right, text_buffer())
+    first_length, second_length = first_end - first - end, second_end - second - end
     length = min(first_length, second_length)
     i = 0
     while i + _WORD_BYTES <= length and load_word(first + i) == load_word(second + i):

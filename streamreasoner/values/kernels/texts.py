@@ -11,8 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.native.addresses import copy_bytes, int8_column, int64_column, load_byte
+from streamreasoner.native.addresses import (
+    copy_bytes,
+    int8_column,
+    int64_column,
+    load_byte,
+    signed,
+)
 from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.search import equal_bytes
 from streamreasoner.rdf.kernels.grammar import (
     BACKSLASH,
     DELETE,
@@ -21,9 +28,9 @@ from streamreasoner.rdf.kernels.grammar import (
     QUOTE,
     kind_byte,
 )
-from streamreasoner.rdf.kernels.hash_table import equal_bytes
+from streamreasoner.rdf.kernels.term_texts import text, text_buffer
 from streamreasoner.values.kernels import value_kinds
-from streamreasoner.values.kernels.comparing import HEADER_ARENA, HEADER_STARTS
+from streamreasoner.values.kernels.comparing import HEADER
 from streamreasoner.values.kernels.exact import DELEGATED, NO_VALUE
 from streamreasoner.values.kernels.interning import intern, room
 
@@ -36,24 +43,17 @@ _LOWER_A, _UPPER_A, _LETTERS, _CASE = ord("a"), ord("A"), 26, 32
 
 
 @inlined
-def start_of(values: np.ndarray, term: int) -> int:
-    """Address of the first byte of a term."""
-    address: int = values[HEADER_ARENA] + int64_column(values[HEADER_STARTS])[term]
-    return address
-
-
-@inlined
-def stop_of(values: np.ndarray, term: int) -> int:
-    """Address behind the last byte of a term."""
-    return start_of(values, term + 1)
+def _text(values: np.ndarray, term: int, buffer: int) -> tuple[int, int]:
+    """Address of the first byte of a term, and behind the last one, see `term_texts.text`."""
+    return text(int64_column(values[HEADER]), term, buffer)
 
 
 @kernel
-def closing_quote(values: np.ndarray, term: int) -> int:
+def closing_quote(start: int, stop: int) -> int:
     """Address of the quote behind the lexical form of a literal; 0 for other terms."""
-    if load_byte(start_of(values, term)) != QUOTE:
+    if load_byte(start) != QUOTE:
         return 0
-    position = stop_of(values, term) - 1
+    position = stop - 1
     # Neither language tags nor datatypes contain a quote.
     while load_byte(position) != QUOTE:
         position -= 1
@@ -61,12 +61,12 @@ def closing_quote(values: np.ndarray, term: int) -> int:
 
 
 @inlined
-def string_end(values: np.ndarray, term: int) -> int:
+def string_end(start: int, stop: int) -> int:
     """Address of the quote behind the characters of a string; 0 for other terms."""
     # Only literals with a datatype, IRIs and triple terms end so.
-    if load_byte(stop_of(values, term) - 1) == GREATER:
+    if load_byte(stop - 1) == GREATER:
         return 0
-    return closing_quote(values, term)
+    return closing_quote(start, stop)
 
 
 @kernel
@@ -81,37 +81,44 @@ def width(position: int) -> int:
 
 
 @kernel
-def length(values: np.ndarray, text: int) -> int:
+def length(values: np.ndarray, term: int) -> int:
     """Number of characters; NO_VALUE if it is not a string."""
-    stop = string_end(values, text)
-    if stop == 0:
+    start, stop = _text(values, term, text_buffer())
+    end = string_end(start, stop)
+    if end == 0:
         return NO_VALUE
-    position, count = start_of(values, text) + 1, 0
-    while position < stop:
+    position, count = start + 1, 0
+    while position < end:
         position += width(position)
         count += 1
     return count
 
 
+@inlined
+def _both(
+    values: np.ndarray, whole: int, part: int, buffer: int, other: int
+) -> tuple[int, int, int, int]:
+    """The characters of two strings: where each begins and ends; the end is 0 for other terms."""
+    start, stop = _text(values, whole, buffer)
+    sought, end = _text(values, part, other)
+    return start + 1, string_end(start, stop), sought + 1, string_end(sought, end)
+
+
 @kernel
-def starts_with(values: np.ndarray, text: int, part: int) -> int:
+def starts_with(values: np.ndarray, whole: int, part: int) -> int:
     """Whether a text begins with a part, 0 or 1; NO_VALUE if one is not a string."""
-    stop = string_end(values, text)
-    end = string_end(values, part)
+    first, stop, sought, end = _both(values, whole, part, text_buffer(), text_buffer())
     if stop == 0 or end == 0:
         return NO_VALUE
-    first, sought = start_of(values, text) + 1, start_of(values, part) + 1
     return int(end - sought <= stop - first and equal_bytes(first, sought, end - sought))
 
 
 @kernel
-def ends_with(values: np.ndarray, text: int, part: int) -> int:
+def ends_with(values: np.ndarray, whole: int, part: int) -> int:
     """The same of its end."""
-    stop = string_end(values, text)
-    end = string_end(values, part)
+    position, stop, sought, end = _both(values, whole, part, text_buffer(), text_buffer())
     if stop == 0 or end == 0:
         return NO_VALUE
-    position, sought = start_of(values, text) + 1, start_of(values, part) + 1
     first = stop - (end - sought)
     if first < position or not equal_bytes(first, sought, end - sought):
         return 0
@@ -121,13 +128,11 @@ def ends_with(values: np.ndarray, text: int, part: int) -> int:
 
 
 @kernel
-def contains(values: np.ndarray, text: int, part: int) -> int:
+def contains(values: np.ndarray, whole: int, part: int) -> int:
     """The same of any place; DELEGATED if both are long."""
-    stop = string_end(values, text)
-    end = string_end(values, part)
+    position, stop, sought, end = _both(values, whole, part, text_buffer(), text_buffer())
     if stop == 0 or end == 0:
         return NO_VALUE
-    position, sought = start_of(values, text) + 1, start_of(values, part) + 1
     size = end - sought
     if (stop - position) * size > _SOUGHT_LIMIT:
         return DELEGATED
@@ -139,16 +144,17 @@ def contains(values: np.ndarray, text: int, part: int) -> int:
 
 
 @kernel
-def substring(values: np.ndarray, text: int, begin: int, end: int) -> int:
+def substring(values: np.ndarray, term: int, begin: int, end: int) -> int:
     """The characters at places begin <= p < end, counted from 0, with the text's language.
 
     Returns:
         The id of the term, NO_VALUE if it is not a string, or DELEGATED.
     """
-    stop = string_end(values, text)
+    start, behind = _text(values, term, text_buffer())
+    stop = string_end(start, behind)
     if stop == 0:
         return NO_VALUE
-    position, place = start_of(values, text) + 1, 0
+    position, place = start + 1, 0
     while position < stop and place < begin:
         position += width(position)
         place += 1
@@ -156,7 +162,7 @@ def substring(values: np.ndarray, text: int, begin: int, end: int) -> int:
     while position < stop and place < end:
         position += width(position)
         place += 1
-    return _quoted(values, first, position, stop, stop_of(values, text))
+    return _quoted(values, first, position, stop, behind)
 
 
 @kernel
@@ -172,14 +178,17 @@ def concat(values: np.ndarray, arguments: np.ndarray, number: int) -> int:
         The id of the term, NO_VALUE if one is not a string, or DELEGATED.
     """
     size = 1
-    first = string_end(values, arguments[0])
-    tag = stop_of(values, arguments[0]) - first
+    start, behind = _text(values, signed(arguments[0]), text_buffer())
+    first = string_end(start, behind)
+    tag = behind - first
+    buffer = text_buffer()
     for i in range(number):
-        stop = string_end(values, arguments[i])
+        start, behind = _text(values, signed(arguments[i]), buffer)
+        stop = string_end(start, behind)
         if stop == 0:
             return NO_VALUE
-        size += stop - start_of(values, arguments[i]) - 1
-        if tag != stop_of(values, arguments[i]) - stop or not equal_bytes(first, stop, tag):
+        size += stop - start - 1
+        if tag != behind - stop or not equal_bytes(first, stop, tag):
             tag = 1
     address = room(values, size + tag)
     if address == 0:
@@ -187,21 +196,22 @@ def concat(values: np.ndarray, arguments: np.ndarray, number: int) -> int:
     int8_column(address)[0] = QUOTE
     position = address + 1
     for i in range(number):
-        start = start_of(values, arguments[i]) + 1
-        written = string_end(values, arguments[i]) - start
-        copy_bytes(position, start, written)
+        start, behind = _text(values, signed(arguments[i]), buffer)
+        written = string_end(start, behind) - start - 1
+        copy_bytes(position, start + 1, written)
         position += written
     copy_bytes(position, first, tag)
     return _intern(values, address, size + tag, tag)
 
 
 @kernel
-def cased(values: np.ndarray, text: int, upper: bool) -> int:  # noqa: FBT001 - numba has no keyword-only arguments
+def cased(values: np.ndarray, term: int, upper: bool) -> int:  # noqa: FBT001 - numba has no keyword-only arguments
     """The text in upper or lower case; DELEGATED if it has letters beyond ASCII."""
-    stop = string_end(values, text)
+    start, behind = _text(values, term, text_buffer())
+    stop = string_end(start, behind)
     if stop == 0:
         return NO_VALUE
-    start, size = start_of(values, text), stop_of(values, text) - start_of(values, text)
+    size = behind - start
     address = room(values, size)
     if address == 0:
         return DELEGATED
@@ -216,25 +226,25 @@ def cased(values: np.ndarray, text: int, upper: bool) -> int:  # noqa: FBT001 - 
         if first <= byte < first + _LETTERS:
             written[position - start] = byte ^ _CASE
         position += width(position)
-    return _intern(values, address, size, stop_of(values, text) - stop)
+    return _intern(values, address, size, behind - stop)
 
 
 @kernel
 def lexical(values: np.ndarray, term: int) -> int:
     """The lexical form of a literal as a string; NO_VALUE for other terms."""
-    stop = closing_quote(values, term)
+    start, behind = _text(values, term, text_buffer())
+    stop = closing_quote(start, behind)
     if stop == 0:
         return NO_VALUE
-    if stop == stop_of(values, term) - 1:
+    if stop == behind - 1:
         return term
-    start = start_of(values, term) + 1
-    return _quoted(values, start, stop, stop, stop + 1)
+    return _quoted(values, start + 1, stop, stop, stop + 1)
 
 
 @kernel
 def text_of(values: np.ndarray, term: int) -> int:
     """The IRI, or the lexical form of a literal, as a string; NO_VALUE for a blank node."""
-    start, stop = start_of(values, term), stop_of(values, term)
+    start, stop = _text(values, term, text_buffer())
     if kind_byte(start) != LESS:
         return lexical(values, term)
     size = stop - start

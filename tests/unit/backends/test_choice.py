@@ -68,7 +68,7 @@ def test_parts_have_addresses_of_their_own(machine):
 def test_a_state_whose_text_would_not_fit_is_in_executors(machine):
     """Where more memory is allowed than there is, the text of the terms counts on its own."""
     machine(9)
-    limit, terms = Limit(1 << 50), 9 * GIBIBYTE * 3 // 4 // 90
+    limit, terms = Limit(1 << 50), 9 * GIBIBYTE * 3 // 4 // 45
     assert limit.choose(0, terms) is BackendKind.COLUMNAR
     assert limit.choose(0, terms + 1) is BackendKind.EXECUTORS
     assert limit.choose(0, terms // 2, apart=True) is BackendKind.COLUMNAR

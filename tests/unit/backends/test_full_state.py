@@ -12,7 +12,7 @@ from streamreasoner.backends.store import in_memory
 from streamreasoner.errors import DictionaryFullError, StateFullError
 from streamreasoner.program import check_text
 from streamreasoner.rdf import dictionary
-from streamreasoner.rdf.kernels import hash_table
+from streamreasoner.rdf.kernels import term_header
 
 PATHS = "path(?x, ?y) :- edge(?x, ?y).\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z).\n"
 
@@ -108,7 +108,7 @@ def number(value):
     return [("number", (f'"{value}"^^<http://www.w3.org/2001/XMLSchema#integer>',), 1)]
 
 
-@pytest.mark.parametrize("room", [0, 50], ids=["input", "derived"])
+@pytest.mark.parametrize("room", [0, 100], ids=["input", "derived"])
 @pytest.mark.parametrize("store", ["text", "ids"])
 def test_an_epoch_whose_terms_do_not_fit_is_rolled_back(monkeypatch, store, room):
     """Terms of the input, and those that rules make: the error names the dictionary and a way out.
@@ -121,10 +121,10 @@ def test_an_epoch_whose_terms_do_not_fit_is_rolled_back(monkeypatch, store, room
     header = terms._header  # noqa: SLF001 - no user can do this
     if store == "text":
         way_out = "a machine with more memory"
-        which, limit = hash_table.BYTES_LIMIT, terms.text.used + room
+        which, limit = term_header.BYTES_LIMIT, terms.text.used + room
     else:
         way_out = "Start with a new state"
-        which, limit = hash_table.COUNT_LIMIT, len(terms) + room // 50
+        which, limit = term_header.COUNT_LIMIT, len(terms) + room // 100
         monkeypatch.setattr(dictionary, "MAX_TERMS", limit)
     enough, header[which] = header[which], limit
     with pytest.raises(DictionaryFullError, match=f"The dictionary is full: .*{way_out}"):
@@ -152,7 +152,7 @@ def test_a_nearly_full_store_counts_with_its_own_limit(store):
         limits, which, used = engine._backend._state.scalars, layout.CAPACITY, size.records.used  # noqa: SLF001
         used //= arena.UNIT_BYTES
     else:
-        limits, which, used = terms._header, hash_table.BYTES_LIMIT, size.text.used  # noqa: SLF001
+        limits, which, used = terms._header, term_header.BYTES_LIMIT, size.text.used  # noqa: SLF001
     for share, moves in ((0.7, False), (0.8, True)):
         limits[which] = used / share
         size = engine.statistics().capacity

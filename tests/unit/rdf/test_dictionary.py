@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from dictionaries import compressing
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.dictionary import INVALID, Dictionary
+from streamreasoner.rdf.kernels import term_header
 from streamreasoner.rdf.terms import canonical, to_ntriples
 
 plain = st.text(max_size=40).map(to_ntriples)
@@ -20,10 +23,10 @@ columns = st.lists(st.lists(st.one_of(plain, iris), max_size=30), max_size=5)
 arrow_types = st.sampled_from([pa.string(), pa.large_string()])
 
 
-@given(columns, arrow_types)
-def test_ids_are_those_of_a_dict(batches, arrow_type):
+@given(columns, arrow_types, st.sampled_from((Dictionary, compressing)))
+def test_ids_are_those_of_a_dict(batches, arrow_type, make):
     """Ids are dense, in order of first appearance, for any batches and Arrow types."""
-    dictionary = Dictionary()
+    dictionary = make()
     model: dict[str, int] = {}
     for batch in batches:
         ids = dictionary.encode(pa.array(batch, type=arrow_type))
@@ -32,20 +35,49 @@ def test_ids_are_those_of_a_dict(batches, arrow_type):
         assert ids.tolist() == [model.setdefault(term, len(model)) for term in batch]
         assert dictionary.decode(ids).to_pylist() == batch
         assert [dictionary.term(number) for number in ids.tolist()] == batch
+        assert dictionary.lengths(ids).tolist() == [len(term.encode()) for term in batch]
     assert len(dictionary) == len(model)
     assert dictionary.terms(0, len(model)).to_pylist() == list(model)
     assert [dictionary.find(term) for term in model] == list(model.values())
 
 
-@given(st.lists(st.text(max_size=30), max_size=60))
-def test_validated_ids_are_those_of_canonical_terms(texts):
+def test_texts_without_symbols_take_a_byte_more():
+    """Texts that have nothing in common are kept as they are, whatever was learned before."""
+    chance = np.random.default_rng(0)
+    texts = [f'"{"".join(map(chr, chance.integers(0x4E00, 0xD000, 9)))}"' for _ in range(40_000)]
+    dictionary = compressing()
+    dictionary.encode(pa.array(texts))
+    plain = sum(len(text.encode()) for text in texts)
+
+    assert dictionary.text.used <= plain + len(texts)
+    assert dictionary.text.used < dictionary.nbytes < plain + 24 * len(texts)
+
+
+def test_known_terms_are_read_while_others_are_added():
+    """Texts, lengths and kinds of known ids are the same while another thread adds terms."""
+    dictionary, known = Dictionary(), [f"<http://example.org/{number}>" for number in range(5000)]
+    ids = dictionary.encode(pa.array(known))
+    others = pa.array([f'"{number} others"' for number in range(100_000)])
+    with ThreadPoolExecutor(1) as pool:
+        adding = pool.submit(dictionary.encode, others)
+        while True:
+            is_last = adding.done()
+            assert dictionary.decode(ids).to_pylist() == known
+            assert dictionary.is_iri(ids).all()
+            if is_last:
+                break
+    assert dictionary.decode(adding.result()).equals(others.cast(pa.large_string()))
+
+
+@given(st.lists(st.text(max_size=30), max_size=60), st.sampled_from((Dictionary, compressing)))
+def test_validated_ids_are_those_of_canonical_terms(texts, make):
     """`encode_validated` equals `canonical` row by row, with -1 for what that refuses."""
     candidates = [
         candidate
         for text in texts
         for candidate in (text, f'"{text}"', f"<http://a/{text}>", f"_:{text}", f'"x"@{text}')
     ]
-    dictionary = Dictionary()
+    dictionary = make()
     model: dict[str, int] = {}
     expected = []
     for candidate in candidates:
@@ -59,29 +91,32 @@ def test_validated_ids_are_those_of_canonical_terms(texts):
     assert dictionary.terms(0, len(dictionary)).to_pylist() == list(model)
 
 
-def test_growth_through_many_doublings():
-    """Hundreds of thousands of terms keep their ids while the hash table doubles."""
-    count = 300_000
-    terms = pa.array([f"<http://example.org/{i}>" for i in range(count)])
+def test_growth_through_many_tables():
+    """Hundreds of thousands of terms keep their ids while hash tables and symbols follow others."""
+    kinds = {"<http://example.org/{}/a>": 5000, '"{} items"@en': 95_000, "<urn:x:{}:kind>": 200_000}
+    texts = [kind.format(number) for kind, last in kinds.items() for number in range(last)]
+    terms, count = pa.array(texts), len(texts)
     dictionary = Dictionary()
     first = dictionary.encode(terms)
     again = dictionary.encode(terms)
 
     assert np.array_equal(first, np.arange(count))
     assert np.array_equal(again, first)
-    assert dictionary.decode(first[::-1]).to_pylist() == terms.to_pylist()[::-1]
+    assert dictionary.decode(first[::-1]).to_pylist() == texts[::-1]
+    assert dictionary.header[term_header.TABLE] > 2
+    assert dictionary.text.used < sum(map(len, texts)) * 3 / 5
 
 
-@pytest.mark.parametrize("length", [*range(1, 70), 1000, 100_000])
+@pytest.mark.parametrize("length", [*range(1, 70), *range(4090, 4100), 100_000])
 def test_terms_of_every_length(length):
     """Terms that differ in any one byte are different terms, whatever their length."""
     base = "a" * length
     changed = [base[:i] + "b" + base[i + 1 :] for i in sorted({0, length // 2, length - 1})]
     terms = [f'"{text}"' for text in dict.fromkeys([base, *changed, base + "a"])]
-    dictionary = Dictionary()
-
-    assert dictionary.encode(pa.array(terms)).tolist() == list(range(len(terms)))
-    assert dictionary.decode(np.arange(len(terms))).to_pylist() == terms
+    for dictionary in (Dictionary(), compressing(*terms[:1])):
+        assert dictionary.encode(pa.array(terms)).tolist() == list(range(len(terms)))
+        assert dictionary.decode(np.arange(len(terms))).to_pylist() == terms
+        assert [dictionary.term(number) for number in range(len(terms))] == terms
 
 
 def test_slices_chunks_and_nulls():
@@ -113,11 +148,11 @@ def test_find_and_intern():
 
 def test_kinds_of_terms():
     """Ids tell IRIs and what can be a subject from literals and triple terms."""
-    dictionary = Dictionary()
-    ids = dictionary.encode(pa.array(["<a:b>", "_:b", '"x"', "<<( <a:b> <a:b> _:b )>>"]))
+    for dictionary in (Dictionary(), compressing(), compressing("<" * 9)):
+        ids = dictionary.encode(pa.array(["<a:b>", "_:b", '"x"', "<<( <a:b> <a:b> _:b )>>"]))
 
-    assert dictionary.is_resource(ids).tolist() == [True, True, False, False]
-    assert dictionary.is_iri(ids).tolist() == [True, False, False, False]
+        assert dictionary.is_resource(ids).tolist() == [True, True, False, False]
+        assert dictionary.is_iri(ids).tolist() == [True, False, False, False]
 
 
 @pytest.mark.parametrize("ids", [[1], [-1], [0, 7]])

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numba import int64
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.kernels import hash_table
+from streamreasoner.rdf.kernels import term_texts
 from streamreasoner.rdf.kernels.hash_table import ABSENT, add, find, hash_term
 """
 FIRST_FROM_AN_INLINED_KERNEL = """
@@ -33,7 +33,7 @@ def ids(texts):
     return Dictionary().encode(pa.array(texts)).tolist()
 """
 INLINED_ITSELF = """
-hash_table.equal_bytes = inlined(hash_table.equal_bytes.py_func)
+term_texts.equal_bytes = inlined(term_texts.equal_bytes.py_func)
 looked_up = inlined(find.py_func)
 
 @kernel

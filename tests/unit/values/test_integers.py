@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streamreasoner.native.compile import kernel
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.kernels import hash_table
+from streamreasoner.rdf.kernels import hash_table, term_header
 from streamreasoner.rdf.terms import parse
 from streamreasoner.values.kernels import comparing, integers
 from streamreasoner.values.valuation import value
@@ -89,13 +89,13 @@ def test_a_full_dictionary_is_left_as_it_is():
     dictionary = Dictionary()
     values = Values(dictionary)
     one = integers.intern_integer(values.table, 1)
-    limit = int(dictionary.header[hash_table.COUNT_LIMIT])
-    dictionary.header[hash_table.COUNT_LIMIT] = 1
+    limit = int(dictionary.header[term_header.COUNT_LIMIT])
+    dictionary.header[term_header.COUNT_LIMIT] = 1
 
     assert integers.intern_integer(values.table, 2) == hash_table.FULL
     assert integers.intern_integer(values.table, 1) == one
     assert (len(values), len(dictionary)) == (1, 1)
-    dictionary.header[hash_table.COUNT_LIMIT] = limit
+    dictionary.header[term_header.COUNT_LIMIT] = limit
     assert integers.intern_integer(values.table, 2) == one + 1
 
 

@@ -6,6 +6,7 @@ import math
 from functools import cmp_to_key
 
 import pytest
+from dictionaries import compressing
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -25,17 +26,18 @@ def typed(lexical, datatype):
 
 
 class Ids:
-    """Terms in a new dictionary, and the order under test on their ids."""
+    """Terms in new dictionaries, compressed or not, and the order under test on their ids."""
 
     def __init__(self, terms):
-        dictionary = Dictionary()
-        self.values = Values(dictionary)
-        self.of = {term: dictionary.intern(term) for term in terms}
-        self.values.extend()
+        self.values, self._compressed = Values(Dictionary()), Values(compressing())
+        for values in (self.values, self._compressed):
+            self.of = {term: values.intern(term) for term in terms}
 
     def order(self, left, right):
         """-1, 0 or 1."""
-        return order(self.values.table, self.of[left], self.of[right])
+        found = order(self.values.table, self.of[left], self.of[right])
+        assert order(self._compressed.table, self.of[left], self.of[right]) == found
+        return found
 
 
 def key(term):

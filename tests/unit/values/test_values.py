@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
+from dictionaries import compressing
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +23,14 @@ INCOMPARABLE = 2
 
 def order(left, right):
     """Compare two terms, given as text, by their ids."""
-    dictionary = Dictionary()
+    forward, same = (order_in(make(), left, right) for make in (Dictionary, compressing))
+
+    assert forward == same
+    return forward
+
+
+def order_in(dictionary, left, right):
+    """Compare two terms of a dictionary."""
     values = Values(dictionary)
     first, second = dictionary.intern(left), dictionary.intern(right)
     values.extend()

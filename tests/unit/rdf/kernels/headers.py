@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from ctypes import string_at
 
 import numpy as np
+from dictionaries import learn
 
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.kernels import hash_table
+from streamreasoner.rdf.kernels import symbols, term_header, term_texts
 
 
 class SmallDictionary:
@@ -19,27 +20,37 @@ class SmallDictionary:
 
     Args:
         limit: Terms after which it is full.
-        slots: Slots of the hash table, a power of two.
+        slots: Slots of the hash table.
+        sample: Texts whose symbols it compresses with from the beginning; None for none.
     """
 
-    def __init__(self, limit, slots):
+    def __init__(self, limit, slots, sample=None):
         self._owner = Dictionary()
         self.header = self._owner.header.copy()
-        self.header[hash_table.COUNT_LIMIT] = limit
+        self.header[term_header.COUNT_LIMIT] = limit
         self.install(np.zeros(slots, np.uint64))
+        if sample is not None:
+            self.learn(sample)
 
     def install(self, slots):
         """Use another hash table."""
         self.slots = slots
-        self.header[hash_table.SLOTS] = slots.ctypes.data
-        self.header[hash_table.SLOT_MASK] = len(slots) - 1
+        self.header[term_header.SLOTS] = slots.ctypes.data
+        self.header[term_header.SLOT_COUNT] = len(slots)
+
+    def learn(self, sample):
+        """Compress later texts, from the next block on, with the symbols of a sample."""
+        learn(self.header, self._owner, tuple(sample))
+
+    def text(self, term):
+        """The text of an id."""
+        buffer = np.empty(term_texts.LONGEST + symbols.SLACK, np.uint8)
+        start, end = term_texts.text(self.header, term, buffer.ctypes.data)
+        return string_at(start, end - start)
 
     def terms(self):
-        """The texts in the arena, in the order of their ids."""
-        count, starts = int(self.header[hash_table.COUNT]), self._owner._starts.array  # noqa: SLF001
-        arena = self._owner._arena.array  # noqa: SLF001 - the owner itself counts no terms
-        ends = starts[: count + 1].tolist()
-        return [arena[start:end].tobytes() for start, end in pairwise(ends)]
+        """The texts, in the order of their ids."""
+        return [self.text(term) for term in range(self.header[term_header.COUNT])]
 
 
 def memory(text):

@@ -9,7 +9,7 @@ from unit.rdf.kernels.headers import SmallDictionary, memory
 
 from streamreasoner.errors import DataError
 from streamreasoner.io.formats.reading import lines as exact
-from streamreasoner.rdf.kernels import hash_table
+from streamreasoner.rdf.kernels import hash_table, term_header
 from streamreasoner.rdf.kernels import line_scanner as scanner
 
 SYNTAXES = st.sampled_from((0, scanner.GRAPHS, scanner.GRAPHS | scanner.SIGNS))
@@ -56,7 +56,7 @@ def test_lines_are_those_of_the_exact_parser(texts, syntax, limit, ended):
         before = sum(len(line) + 1 for line in texts[text][:number])
         assert cursor[scanner.OFFSET] == starts[text] + before
         if status == hash_table.FULL:
-            small.header[hash_table.COUNT_LIMIT] += 1
+            small.header[term_header.COUNT_LIMIT] += 1
         else:
             assert status == hash_table.UNCERTAIN
             uncertain.add((text, number))

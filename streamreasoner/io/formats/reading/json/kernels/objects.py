@@ -31,8 +31,8 @@ from streamreasoner.io.formats.reading.json.kernels.strings import (
 from streamreasoner.io.formats.reading.json.kernels.times import NO_TIME, read_time
 from streamreasoner.native.addresses import load_byte
 from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.search import equal_bytes
 from streamreasoner.rdf.kernels.grammar import QUOTE
-from streamreasoner.rdf.kernels.hash_table import equal_bytes
 
 if TYPE_CHECKING:
     import numpy as np
