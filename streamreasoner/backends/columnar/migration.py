@@ -53,7 +53,9 @@ def migrate(
     table = state.table
     old_table, old_arrays = table.copy(), state.arrays()
     new_table, new_scalars = state.preview(tables)
-    units = relocate.detach(table, new_table)
+    needed = np.zeros(layout.MAX_RECORD + 1, np.int64)
+    relocate.detach(table, new_table, needed)
+    units = relocate.lacking(table, needed)
     if state.scalars[layout.TOP] + units > state.scalars[layout.CAPACITY]:
         check(relocate.attach(table))
         check(layout.FULL)

@@ -75,6 +75,29 @@ def test_what_helps_is_advised(monkeypatch, addressable, advice):
         driver.apply(edges(*((x, x + 1) for x in range(20))))
 
 
+@pytest.mark.parametrize("room", range(0, 600, 40))
+def test_a_change_of_the_program_that_does_not_fit_is_rolled_back(room):
+    """Also if all records have moved already: there is room for them where they came from."""
+    first, second = check_text("path(?x, ?y) :- edge(?x, ?y).\n"), check_text(PATHS)
+    driver, fresh = Driver(first), Driver(first)
+    for each in (driver, fresh):
+        each.apply(edges(*((x, x + 1) for x in range(8))))
+    scalars = driver.session.engine._backend._state.scalars  # noqa: SLF001 - no user can do this
+    capacity = scalars[layout.CAPACITY]
+    scalars[layout.CAPACITY] = scalars[layout.TOP] + room
+    try:
+        driver.change(second)
+    except StateFullError:
+        scalars[layout.CAPACITY] = capacity
+        for each in (driver, fresh):
+            each.apply(edges((8, 9)))
+        assert driver.trace() == fresh.trace()
+        driver.change(second)
+    fresh.change(second)
+
+    assert driver.trace() == fresh.trace()
+
+
 @pytest.mark.parametrize("parts", [1, 2])
 def test_a_change_of_the_program_needs_all_facts_in_one_part(monkeypatch, parts):
     """Without room for that it is refused, whatever the number of parts, and nothing changes."""

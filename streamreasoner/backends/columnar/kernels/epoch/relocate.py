@@ -39,18 +39,15 @@ ITEM_PLAN, ITEM_SIGN, ITEM_STRATUM, ITEM_FIELD = range(4)
 
 
 @kernel
-def detach(table: layout.Int64s, new_table: layout.Int64s) -> int:
+def detach(table: layout.Int64s, new_table: layout.Int64s, needed: layout.Int64s) -> None:
     """Remove facts whose links change from all groups and mark them.
 
     Args:
         table: The addresses under the old program.
         new_table: The addresses under the new program.
-
-    Returns:
-        Units of arena that the relocated records will take.
+        needed: Output: number of the records that they will move to, by units.
     """
     slots = int64_column(views.fact_table(table))
-    units = 0
     for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
         fact = lists.lower(slots[i])
         if fact == 0:
@@ -65,8 +62,25 @@ def detach(table: layout.Int64s, new_table: layout.Int64s) -> int:
             if is_candidate and not facts.has(table, fact, layout.UNLISTED):
                 delist(table, fact)
             facts.mark(table, fact, layout.MARKED)
-            units += facts.class_field(new_table, kind, layout.CLASS_UNITS)
-    return units
+            needed[facts.class_field(new_table, kind, layout.CLASS_UNITS)] += 1
+
+
+@kernel
+def lacking(table: layout.Int64s, needed: layout.Int64s) -> int:
+    """Units of arena that records take besides free ones: none on the way back to a program.
+
+    Args:
+        table: The addresses.
+        needed: Number of the records, by units.
+    """
+    total = 0
+    for units in range(len(needed)):
+        count, record = needed[units], views.free(table)[units]
+        while count > 0 and record != 0:
+            count -= 1
+            record = facts.header(table, record)
+        total += units * count
+    return total
 
 
 @kernel
