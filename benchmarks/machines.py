@@ -52,7 +52,6 @@ from streamreasoner.engine.updates import TraceRows
 from streamreasoner.io.spark.tasks.held import HELD
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.service.spark.executors import gather
-from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -183,8 +182,7 @@ def settings(parts: int, master: str | None) -> dict[str, str]:
 def divided(team: Team, dictionary: Dictionary) -> Store:
     """An empty store whose parts are in the processes of a team."""
     place = partial(Counted, team)
-    values = Values(dictionary)
-    return Store(dictionary, lambda plan: PartsBackend(plan, dictionary, values, place))
+    return Store(dictionary, lambda plan: PartsBackend(plan, dictionary, place))
 
 
 def epochs_of(case: str, given: Case) -> Iterator[tuple[str, list[Epoch]]]:

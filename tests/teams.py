@@ -18,7 +18,6 @@ from streamreasoner.backends.parts.worker import serve
 from streamreasoner.backends.store import divided_elsewhere
 from streamreasoner.engine.session import Store
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.values.value_columns import Values
 
 HOST = "127.0.0.1"
 _SERVE = """
@@ -81,7 +80,7 @@ def store_elsewhere(count, kind=PartsBackend, **options):
         processes = _free_ones(count)
         team = processes.team(dictionary)
         place = partial(PartsElsewhere, team)
-        made = kind(plan, dictionary, Values(dictionary), place, **options)
+        made = kind(plan, dictionary, place, **options)
         made.processes = processes.processes
         weakref.finalize(made, _release, team, processes)
         return made

@@ -11,7 +11,7 @@ from streamreasoner.backends.parts.elsewhere import PartsElsewhere
 from streamreasoner.backends.parts.here import parts_here
 from streamreasoner.engine.session import Store
 from streamreasoner.errors import DataError
-from streamreasoner.plan.division import divide
+from streamreasoner.plan.division import chosen_owners
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.system.processors import MOST_CORES
 from streamreasoner.values.value_columns import Values
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.parts.crew import Crew
     from streamreasoner.backends.parts.elsewhere import Team
+    from streamreasoner.backends.parts.port import Owners
     from streamreasoner.engine.ports import Backend
     from streamreasoner.engine.updates import TraceRows
-    from streamreasoner.plan.division import Division
     from streamreasoner.plan.program_plan import ProgramPlan
 
 
@@ -73,7 +73,7 @@ def parts_backend(
     dictionary: Dictionary,
     parts: int,
     *,
-    division: Callable[[ProgramPlan], Division] = divide,
+    choose: Callable[[ProgramPlan, Owners], Owners] = chosen_owners,
     crew: Crew | None = None,
 ) -> PartsBackend:
     """A state that is divided among parts in this process.
@@ -82,12 +82,11 @@ def parts_backend(
         plan: The program.
         dictionary: Terms and their ids.
         parts: The number of parts.
-        division: Divides a program; by default as the program says.
+        choose: Chooses owning arguments; by default as the program says.
         crew: Takes steps in threads; by default one for each part, as long as there are processors.
     """
-    values = Values(dictionary)
-    place = parts_here(dictionary, values, parts, crew)
-    return PartsBackend(plan, dictionary, values, place, division=division)
+    place = parts_here(dictionary, Values(dictionary), parts, crew)
+    return PartsBackend(plan, dictionary, place, choose=choose)
 
 
 def divided_elsewhere(team: Team, dictionary: Dictionary) -> Store:
@@ -98,8 +97,7 @@ def divided_elsewhere(team: Team, dictionary: Dictionary) -> Store:
         dictionary: Terms and their ids, as of the team.
     """
     place = partial(PartsElsewhere, team)
-    values = Values(dictionary)
-    return Store(dictionary, lambda plan: PartsBackend(plan, dictionary, values, place))
+    return Store(dictionary, lambda plan: PartsBackend(plan, dictionary, place))
 
 
 class Restorable(Protocol):

@@ -27,7 +27,7 @@ def change_program(backend: Backend, before: ProgramPlan, after: ProgramPlan) ->
     """
     change = program_change(before, after)
     backend.migrate(change)
-    backend.evaluate(change.evaluations)
+    backend.evaluate()
     for reduction in change.reductions:
         backend.retract(reduction)
     backend.resettle(change.lattices)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
-    from streamreasoner.plan.program_change import FullEvaluation, ProgramChange
+    from streamreasoner.plan.program_change import ProgramChange
     from streamreasoner.plan.program_plan import Lattice, Reduction
     from streamreasoner.system.capacity import Capacity
 
@@ -147,8 +147,8 @@ class Backend(Protocol):
         """
         ...
 
-    def evaluate(self, rules: Sequence[FullEvaluation]) -> None:
-        """Add or subtract what rules of the change derive from all facts."""
+    def evaluate(self) -> None:
+        """Add or subtract what the rules of the change derive from all facts."""
         ...
 
     def retract(self, reduction: Reduction) -> None:

@@ -14,15 +14,21 @@ from streamreasoner.plan.operands import Pattern
 from streamreasoner.plan.program_plan import DeltaPlan, RulePlan, StratumPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streamreasoner.plan.division import Division, Placed
     from streamreasoner.plan.program_plan import Copy, ProgramPlan
 
 
-def with_copies(plan: ProgramPlan, division: Division) -> ProgramPlan:
-    """The plan of a part, which is the same for all parts."""
-    copies = division.copies
+def with_copies(plan: ProgramPlan, division: Division, others: Iterable[Copy] = ()) -> ProgramPlan:
+    """The plan of a part, which is the same for all parts.
+
+    Args:
+        plan: The program.
+        division: How it is divided.
+        others: Copies that a part has besides those that the rules read.
+    """
+    copies = tuple(dict.fromkeys((*division.copies, *others)))
     arities = {copy.predicate: plan.arities[copy.pattern.predicate] for copy in copies}
     return replace(
         plan,

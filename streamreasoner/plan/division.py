@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import QUAD, TRIPLE
@@ -70,24 +71,26 @@ class Division:
         return tuple(dict.fromkeys(read))
 
 
-def divide(plan: ProgramPlan, owners: Mapping[str, int | None] | None = None) -> Division:
+def divide(
+    plan: ProgramPlan,
+    owners: Mapping[str, int | None] | None = None,
+    placed: Mapping[tuple[object, ...], Placed] = MappingProxyType({}),
+) -> Division:
     """Divide a program.
 
     Args:
         plan: The program.
         owners: The owning arguments, each of which is one of those that `may_own` names; by default
             the arguments that most joins read.
+        placed: Rules, by what determines their facts, that are in the parts already.
     """
-    small = small_predicates(plan.rules).union(
-        (each.predicate for each in plan.stated),
-        (each.predicate for stratum in plan.strata for each in stratum.barriers),
-    )
-    chosen = _owners(plan, small) if owners is None else owners
+    small, chosen = _small(plan), chosen_owners(plan) if owners is None else owners
     homes = (_Homes(chosen, small, Heads(stratum.heads)) for stratum in plan.strata)
-    placed = (
-        map(each.place, stratum.rules) for each, stratum in zip(homes, plan.strata, strict=True)
+    strata = (
+        tuple(placed.get(rule.tree.parts) or each.place(rule) for rule in stratum.rules)
+        for each, stratum in zip(homes, plan.strata, strict=True)
     )
-    return Division(chosen, tuple(map(tuple, placed)))
+    return Division(chosen, tuple(strata))
 
 
 def may_own(plan: ProgramPlan) -> dict[str, tuple[int, ...]]:
@@ -112,14 +115,32 @@ def may_own(plan: ProgramPlan) -> dict[str, tuple[int, ...]]:
     return {name: tuple(sorted(positions)) for name, positions in allowed.items()}
 
 
-def _owners(plan: ProgramPlan, small: frozenset[str]) -> dict[str, int | None]:
-    """The arguments that most atoms join on, among those that may own; the first of equals."""
+def chosen_owners(
+    plan: ProgramPlan, current: Mapping[str, int | None] = MappingProxyType({})
+) -> dict[str, int | None]:
+    """The arguments that most atoms join on, among those that may own.
+
+    Args:
+        plan: The program.
+        current: The owning arguments of facts that are there. Of equals they are chosen, or else
+            the first.
+    """
+    small = _small(plan)
     votes = Counter(vote for stratum in plan.strata for vote in _votes(stratum, small))
     owners: dict[str, int | None] = {}
     for name, positions in may_own(plan).items():
-        counts = [votes[name, position] for position in positions]
-        owners[name] = positions[counts.index(max(counts))] if positions else None
+        most = max((votes[name, position] for position in positions), default=0)
+        best = [position for position in positions if votes[name, position] == most]
+        owners[name] = next((each for each in (current.get(name), *best) if each in best), None)
     return owners
+
+
+def _small(plan: ProgramPlan) -> frozenset[str]:
+    """The predicates that have few facts."""
+    return small_predicates(plan.rules).union(
+        (each.predicate for each in plan.stated),
+        (each.predicate for stratum in plan.strata for each in stratum.barriers),
+    )
 
 
 def _votes(stratum: StratumPlan, small: frozenset[str]) -> Iterator[tuple[str, int]]:

@@ -275,6 +275,11 @@ class Copy:
         return f"part@{place}@{self.pattern.predicate}"
 
 
+def is_copy(predicate: str) -> bool:
+    """Whether facts of a predicate are copies, of this division or an earlier one."""
+    return predicate.startswith("part@")
+
+
 @dataclass(frozen=True, slots=True)
 class StratumPlan:
     """The plans of mutually dependent rules, and the patterns of the facts they derive.

@@ -20,7 +20,7 @@ from thorough import THOROUGH
 from streamreasoner.backends.parts.here import PartsHere
 from streamreasoner.backends.store import divided, parts_backend
 from streamreasoner.engine.session import Store
-from streamreasoner.plan.division import divide, may_own
+from streamreasoner.plan.division import may_own
 from streamreasoner.rdf.dictionary import Dictionary
 
 EXAMPLES = settings(
@@ -53,12 +53,11 @@ def test_holds(law, parts, large, monkeypatch):
 def test_who_owns_a_fact_is_irrelevant(scenario, parts, random):
     """With owning arguments by chance, rules find each solution once, and heads their owners."""
 
-    def by_chance(plan):
-        owners = {name: random.choice((*at, None)) for name, at in may_own(plan).items()}
-        return divide(plan, owners)
+    def by_chance(plan, _):
+        return {name: random.choice((*at, None)) for name, at in may_own(plan).items()}
 
     def backend(plan):
-        return parts_backend(plan, dictionary, parts, division=by_chance)
+        return parts_backend(plan, dictionary, parts, choose=by_chance)
 
     gc.collect()
     dictionary = Dictionary()

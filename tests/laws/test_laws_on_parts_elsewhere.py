@@ -14,7 +14,7 @@ from strategies import scenarios
 from teams import store_elsewhere
 from thorough import THOROUGH
 
-from streamreasoner.plan.division import divide, may_own
+from streamreasoner.plan.division import may_own
 
 EXAMPLES = settings(
     max_examples=100 if THOROUGH else 4,
@@ -36,11 +36,10 @@ def test_holds(law, parts, monkeypatch):
 def test_who_owns_a_fact_is_irrelevant(scenario, parts, random):
     """With owning arguments by chance, rules find each solution once, and heads their owners."""
 
-    def by_chance(plan):
-        owners = {name: random.choice((*at, None)) for name, at in may_own(plan).items()}
-        return divide(plan, owners)
+    def by_chance(plan, _):
+        return {name: random.choice((*at, None)) for name, at in may_own(plan).items()}
 
-    driver = Driver(scenario.checked, store=store_elsewhere(parts, division=by_chance))
+    driver = Driver(scenario.checked, store=store_elsewhere(parts, choose=by_chance))
     driver.run(scenario.epochs)
 
     assert driver.trace() == evaluate(scenario.checked, total(scenario.epochs))

@@ -81,9 +81,8 @@ def parts_store():
     """A store with three parts that decides at random."""
     gc.collect()  # states of earlier examples are in circles, and hold address space
     dictionary = Dictionary()
-    values = Values(dictionary)
-    place = parts_here(dictionary, values, 3)
-    return Store(dictionary, lambda plan: DecidingParts(plan, dictionary, values, place))
+    place = parts_here(dictionary, Values(dictionary), 3)
+    return Store(dictionary, lambda plan: DecidingParts(plan, dictionary, place))
 
 
 def store_of_processes():

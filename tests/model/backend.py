@@ -61,10 +61,11 @@ class ModelBackend:
     def migrate(self, change):
         """Read the state as another program."""
         self.program = Program(change.after, self._terms)
+        self._evaluations = change.evaluations
 
-    def evaluate(self, rules):
-        """Add or subtract what rules derive from all facts."""
-        for each in rules:
+    def evaluate(self):
+        """Add or subtract what the rules of the change derive from all facts."""
+        for each in self._evaluations:
             program = self.program if each.sign > 0 else self._committed_program
             self._add_heads(self._in_full(program, each.stratum, each.rule), each.sign)
 

@@ -20,10 +20,7 @@ from streamreasoner.backends.columnar.compiler.program import compile_program
 from streamreasoner.backends.columnar.kernels.epoch import journal, recompute, relocate
 from streamreasoner.backends.columnar.kernels.joining import derive
 from streamreasoner.backends.columnar.kernels.loading import log, targets
-from streamreasoner.backends.columnar.kernels.records import (
-    layout,
-    pending,
-)
+from streamreasoner.backends.columnar.kernels.records import layout, pending
 from streamreasoner.backends.columnar.kernels.settling import reduce, settle
 from streamreasoner.backends.columnar.parallel import LARGE, Threads
 from streamreasoner.backends.columnar.placement import place_together, walked_arguments
@@ -50,7 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.backends.columnar.compiler.tables import ProgramTables
-    from streamreasoner.plan.program_change import FullEvaluation, ProgramChange
+    from streamreasoner.plan.program_change import ProgramChange
     from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.values.value_columns import Values
@@ -68,6 +65,7 @@ class ColumnarBackend:
 
     Attributes:
         large: Number of deltas or updates from which a second thread takes part.
+        walked: By predicate, the arguments that input is placed by.
     """
 
     large = LARGE
@@ -93,8 +91,7 @@ class ColumnarBackend:
             tables = compile_program(plan, numbering, dictionary.intern)
         else:
             numbering, tables = compiled[0], compiled[1].for_empty_state()
-        self._numbering = numbering
-        self._share = share
+        self._numbering, self._share = numbering, share
         self._state = Arena(tables, self._builtins, share)
         self._table = self._state.table
         self._threads: Threads | None = None
@@ -108,7 +105,7 @@ class ColumnarBackend:
     def add(self, updates: Updates) -> None:
         """Add multiplicities to facts, mostly asserted ones, in the stratum each belongs to."""
         relation, arity = relation_of(self._numbering, updates.predicate, updates.args)
-        walked = self._walked.get(updates.predicate)
+        walked = self.walked.get(updates.predicate)
         args, counts = place_together(walked, updates.args, updates.multiplicity)
         cells = cells_of(args)
         if updates.iteration:
@@ -121,18 +118,20 @@ class ColumnarBackend:
         else:
             self._check(pending.add(self._table, relation, arity, cells, counts))
 
-    def migrate(self, change: ProgramChange) -> None:
-        """Keep the state as another program needs it."""
+    def migrate(self, change: ProgramChange, tables: ProgramTables | None = None) -> None:
+        """Keep the state as another program needs it, which another one may have compiled."""
         self._change = change
-        self._migrate(change.after, change)
+        if tables is None:
+            tables = compile_program(change.after, self._numbering, self._dictionary.intern, change)
+        self._migrate(change.after, tables)
         self._state.recount()
         self.extend_values()
 
-    def evaluate(self, rules: Sequence[FullEvaluation]) -> None:
-        """Add or subtract what rules of the change derive from all facts."""
+    def evaluate(self) -> None:
+        """Add or subtract what the rules of the change derive from all facts."""
+        rules = self._change.evaluations if self._change else ()
         if rules:
-            plans = self._state.tables.drivers
-            starts, items = migration.drivers(rules, plans, self._moved.sizes)
+            starts, items = migration.drivers(rules, self._state.tables.drivers, self._moved.sizes)
             self._check(relocate.evaluate_in_full(self._table, self._values.table, starts, items))
 
     def retract(self, reduction: Reduction) -> None:
@@ -327,22 +326,22 @@ class ColumnarBackend:
 
     def _undo(self, change: ProgramChange) -> None:
         """Return to the former program, after multiplicities have been restored."""
-        self._migrate(change.before)
+        tables = compile_program(change.before, self._numbering, self._dictionary.intern)
+        self._migrate(change.before, tables)
         relocate.journal_converted(self._table, self._moved.effects)
         self._check(journal.resettle(self._table, self._values.table))
         for reduction in change.reductions:
             row = self._state.tables.reductions[reduction]
             self._check(reduce.rebuild_groups(self._table, self._values.table, row))
 
-    def _migrate(self, plan: ProgramPlan, change: ProgramChange | None = None) -> None:
+    def _migrate(self, plan: ProgramPlan, tables: ProgramTables) -> None:
         """Move the state to a program."""
-        tables = compile_program(plan, self._numbering, self._dictionary.intern, change)
         self._moved = migration.migrate(self._state, tables, self._values, self._check)
         self._use(plan)
 
     def _use(self, plan: ProgramPlan) -> None:
         self._reader = Reader(self._numbering)
-        self._walked = walked_arguments(plan)
+        self.walked = walked_arguments(plan)
         self._barriers = [p.predicate for stratum in plan.strata for p in stratum.barriers]
         self._needs_values = needs_values(plan)
 
@@ -356,17 +355,22 @@ class ColumnarBackend:
         """Load a batch of a trace."""
         relation, arity = relation_of(self._numbering, batch.predicate, batch.args)
         args, iterations, counts = place_together(
-            self._walked.get(batch.predicate), batch.args, batch.iteration, batch.multiplicity
+            self.walked.get(batch.predicate), batch.args, batch.iteration, batch.multiplicity
         )
         cells = cells_of(args)
         self._check(pending.add_trace(self._table, relation, arity, cells, iterations, counts))
 
     def finish_restore(self) -> None:
-        """Settle what was loaded."""
-        self.extend_values()
-        self._check(journal.finish_restore(self._table, self._values.table))
+        """Settle what was loaded, and keep it."""
+        self.settle_restored()
+        journal.commit(self._table)
         self._state.recount()
         self._state.trim()
+
+    def settle_restored(self) -> None:
+        """Settle what was loaded."""
+        self.extend_values()
+        self._check(journal.settle_restored(self._table, self._values.table))
 
     def trace(self, predicate: str) -> TraceRows:
         """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
@@ -428,11 +432,7 @@ class ColumnarBackend:
 
     def _check(self, status: int) -> None:
         if status != layout.OK:
-            raise error_of(status, self._state, self._builtins, divisible=self._is_divisible())
-
-    def _is_divisible(self) -> bool:
-        """Whether the epoch could be evaluated on more parts: not if it changes the program."""
-        return self._change is None
+            raise error_of(status, self._state, self._builtins)
 
 
 LOGGED = 1 << 12

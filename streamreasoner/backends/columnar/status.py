@@ -14,20 +14,19 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.callbacks import Builtins
 
 
-def error_of(status: int, state: Arena, builtins: Builtins, *, divisible: bool) -> BaseException:
+def error_of(status: int, state: Arena, builtins: Builtins) -> BaseException:
     """The error that a kernel has met.
 
     Args:
         status: What it has returned, other than OK.
         state: What it has run on.
         builtins: What it has called.
-        divisible: Whether more parts could hold what this state does.
     """
     match status:
         case layout.OVERFLOW:
             return MultiplicityOverflowError()
         case layout.FULL:
-            return _full(state, divisible=divisible)
+            return _full(state)
         case layout.SPENT:
             return BudgetSpentError()
         case layout.FAILED:
@@ -36,7 +35,7 @@ def error_of(status: int, state: Arena, builtins: Builtins, *, divisible: bool) 
             raise AssertionError(f"Unknown kernel status {status}.")
 
 
-def _full(state: Arena, *, divisible: bool) -> StateFullError:
+def _full(state: Arena) -> StateFullError:
     """The error for an epoch whose facts do not fit, with advice."""
     limit = "this machine's memory allows"
     remedy = (
@@ -48,11 +47,6 @@ def _full(state: Arena, *, divisible: bool) -> StateFullError:
         remedy = (
             "To make room, raise pipeline.cores, or the cores of the reasoner; with the backend "
             '"executors" raise pipeline.parts.'
-        )
-    if not divisible:
-        remedy = (
-            "To change the program, one part has to hold all facts. Write them to files with "
-            "`streamreasoner rebuild`, and load them into a new pipeline with the new program."
         )
     return StateFullError(
         f"The state is full: the records of its facts use {state.fill} that {limit}. The epoch was "

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.parts.port import Owners
     from streamreasoner.engine.updates import TraceRows
-    from streamreasoner.plan.program_plan import ProgramPlan, Reduction
+    from streamreasoner.plan.program_change import ProgramChange
+    from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
     from streamreasoner.rdf.dictionary import Dictionary, Terms
 
 LOST = (
@@ -174,10 +175,15 @@ class PartsElsewhere:
 
     def __init__(self, team: Team, plan: ProgramPlan, owners: Owners) -> None:
         self.count = len(team)
-        self._team, self._owners, self._arities = team, owners, plan.arities
+        self._team = team
+        self._program = self._former = owners, plan.arities
+        self._compile("begin", plan, plan, owners)
+
+    def _compile(self, step: str, plan: ProgramPlan, *arguments: object) -> None:
+        """Take a step that compiles a plan."""
         if needs_values(plan):
-            team.follow()
-        first, *others = team.call("begin", plan, owners, team.news())
+            self._team.follow()
+        first, *others = self._team.call(step, *arguments, self._team.news())
         if any(other != first for other in others):
             raise EngineError(
                 "The processes that hold parts have compiled the program differently. Use the same "
@@ -197,8 +203,9 @@ class PartsElsewhere:
     def add(self, updates: Updates) -> None:
         """Add asserted multiplicities, those of each fact in the part that owns it."""
         predicate, args = updates.predicate, updates.args
-        check_arity(predicate, args, self._arities)
-        owned = owned_rows(self._owners[predicate], args, self.count)
+        owners, arities = self._program
+        check_arity(predicate, args, arities)
+        owned = owned_rows(owners[predicate], args, self.count)
         self._team.call_each(
             "add",
             (
@@ -208,6 +215,27 @@ class PartsElsewhere:
                 for rows in owned
             ),
         )
+
+    def adopt(self, change: ProgramChange, owners: Owners) -> None:
+        """Keep the state as another plan of a part needs it, until a rollback."""
+        self._program = owners, change.after.arities
+        self._compile("adopt", change.after, change, owners)
+
+    def leave(self) -> None:
+        """Send facts to the parts that own them now, and empty all copies."""
+        self._team.call("leave")
+
+    def evaluate(self) -> None:
+        """Evaluate the rules of the change, and send heads to their owners."""
+        self._team.call("evaluate")
+
+    def retract(self, reduction: Reduction) -> None:
+        """Subtract the results of a reduction, and send them to their owners."""
+        self._team.call("retract", reduction)
+
+    def resettle(self, lattices: Sequence[Lattice]) -> None:
+        """Touch what the change has changed."""
+        self._team.call("resettle", lattices, self._team.news())
 
     def recompute(self) -> bool:
         """Begin the epoch anew; whether each part had room for a second state."""
@@ -244,9 +272,11 @@ class PartsElsewhere:
     def commit(self) -> None:
         """Make the epoch's changes final."""
         self._team.call("commit")
+        self._former = self._program
 
     def rollback(self) -> None:
         """Undo the epoch completely."""
+        self._program = self._former
         self._team.call("rollback")
 
     def load(self, rows: Sequence[TraceRows | None]) -> None:
@@ -254,5 +284,5 @@ class PartsElsewhere:
         self._team.call_each("load", (None if each is None else (each,) for each in rows))
 
     def finish_restore(self) -> None:
-        """Settle what was loaded, and copy it."""
+        """Settle what was loaded or sent, and copy it; a commit keeps it."""
         self._team.call("finish_restore", self._team.news())

@@ -13,7 +13,7 @@ import numpy as np
 
 from streamreasoner.backends.columnar.kernels.epoch import turns
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.placement import place_together, walked_arguments
+from streamreasoner.backends.columnar.placement import place_together
 from streamreasoner.backends.columnar.reading import cells_of, relation_of
 from streamreasoner.backends.parts.crew import Crew
 from streamreasoner.backends.parts.part import Part
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.parts.port import Owners
     from streamreasoner.engine.updates import TraceRows, Updates
-    from streamreasoner.plan.program_plan import ProgramPlan, Reduction
+    from streamreasoner.plan.program_change import ProgramChange
+    from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.values.value_columns import Values
 
@@ -77,12 +78,16 @@ class PartsHere:
                 )
             )
         self._values, self.count, self._crew = values, count, crew
-        self._walked = walked_arguments(plan)
-        self._numbering, tables = parts[0].compiled
-        self._cyclic = tables.cyclic
         self._is_large = self._was_large = False
         self.parts = tuple(parts)
+        self._read_program()
         self._locate()
+
+    def _read_program(self) -> None:
+        """Find out what the parts have compiled."""
+        self._walked = self.parts[0].walked
+        self._numbering, tables = self.parts[0].compiled
+        self._cyclic = tables.cyclic
 
     def _locate(self) -> None:
         """Find where the parts are."""
@@ -130,6 +135,37 @@ class PartsHere:
         self._take(lambda part: part.begin_anew(states[part]))
         self._locate()
         return True
+
+    def adopt(self, change: ProgramChange, owners: Owners) -> None:
+        """Keep the state as another plan of a part needs it, which the first part compiles."""
+        first, *others = self.parts
+        self._is_large |= sum(part.statistics().facts for part in self.parts) >= self.large
+        first.adopt(change, owners)
+        for part in others:
+            part.adopt(change, owners, first.compiled[1].for_empty_state())
+        self._read_program()
+
+    def evaluate(self) -> None:
+        """Evaluate the rules of the change, and send heads to their owners."""
+        self._send(Part.evaluate)
+
+    def retract(self, reduction: Reduction) -> None:
+        """Subtract the results of a reduction, and send them to their owners."""
+        self._send(lambda part: part.retract(reduction))
+
+    def resettle(self, lattices: Sequence[Lattice]) -> None:
+        """Touch what the change has changed."""
+        self._take(lambda part: part.resettle(lattices))
+
+    def leave(self) -> None:
+        """Send facts to the parts that own them now, and empty all copies."""
+        self._send(Part.leave)
+
+    def _send(self, step: Callable[[Part], object]) -> None:
+        """Take a step in all parts before the first stratum, and fetch what it has sent."""
+        self._take(step)
+        self._take(lambda part: part.fetch_early(self.addresses))
+        self._take(Part.empty_outbox)
 
     def enter(self, stratum: int) -> None:
         """Start a stratum."""
@@ -191,7 +227,7 @@ class PartsHere:
 
     def commit(self) -> None:
         """Make the epoch's changes final."""
-        if self._was_large or self.parts[0].is_anew:
+        if self._was_large or self.parts[0].is_anew or self.parts[0].is_changing:
             self._is_large = self._was_large
             self._take(lambda part: part.commit())
         else:
@@ -203,6 +239,7 @@ class PartsHere:
         self._is_large = self._was_large = False
         for part in self.parts:
             part.rollback()
+        self._read_program()
         self._locate()
 
     def load(self, rows: Sequence[TraceRows | None]) -> None:
@@ -213,12 +250,11 @@ class PartsHere:
 
     def finish_restore(self) -> None:
         """Settle what was loaded, and copy it."""
-        for part in self.parts:
-            part.finish_restore()
-        for part in self.parts:
-            part.fetch_facts(self.parts)
-        for part in self.parts:
-            part.finish_restore()
+        self.parts[0].extend_values()
+        self._take(Part.settle_restored)
+        settled = [(part.table, part.copied()) for part in self.parts]
+        self._take(lambda part: part.fetch_facts(settled))
+        self._take(Part.arrange_copies)
 
 
 def parts_here(

@@ -6,6 +6,7 @@ before the next one: settle, fetch changes, derive, fetch heads, empty the outbo
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,15 @@ import numpy as np
 from streamreasoner.backends.columnar import reading
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.compiler.intersections import postpone
-from streamreasoner.backends.columnar.kernels.epoch import turns
+from streamreasoner.backends.columnar.kernels.epoch import journal, turns
 from streamreasoner.backends.columnar.kernels.records import layout, pending
 from streamreasoner.backends.columnar.kernels.records.parts import outbox, owners
 from streamreasoner.backends.columnar.kernels.settling import exchange
 from streamreasoner.native.reserved import ReservedColumn, reservable
+from streamreasoner.plan.program_plan import is_copy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.compiler.numbering import Numbering
     from streamreasoner.backends.columnar.compiler.tables import ProgramTables
     from streamreasoner.engine.ports import Effort, Statistics
+    from streamreasoner.plan.program_change import ProgramChange
     from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.values.value_columns import Values
@@ -103,8 +106,6 @@ class Part(ColumnarBackend):
         share: int,
     ) -> None:
         super().__init__(plan, dictionary, values, compiled=compiled, share=share)
-        # A load logs the heads of a lattice only where all of them are derived.
-        self._state.tables = replace(self._state.tables, logged={}, targeted={})
         rows = reservable(parts * layout.OUTBOX_WIDTH * 8, at_most=_ID_LIMIT)
         cells = reservable(parts * 8, at_most=_ID_LIMIT)
         self._outbox = {
@@ -113,13 +114,27 @@ class Part(ColumnarBackend):
             layout.OUTBOX_SLOTS: ReservedColumn(np.int64, 4 * rows + layout.OUTBOX_FIRST_MASK + 1),
             layout.OUTBOX_FIRST: ReservedColumn(np.int64, parts),
         }
-        places = (owning.get(name) for name in self._numbering.relations)
-        self._owners = np.array([-1 if at is None else at for at in places], np.int32)
+        self._owning = self._former_owning = owning
         self._number, self._parts = number, parts
-        self._copies = [self._numbering.relations[copy.predicate] for copy in plan.copies]
-        self._make_part(self._state)
+        self._settled = 0
+        self._read_program(plan)
+
+    def _read_program(self, plan: ProgramPlan) -> None:
+        """Find out what is owned and what is copied."""
+        # A load logs the heads of a lattice only where all of them are derived.
+        self._state.tables = replace(self._state.tables, logged={}, targeted={})
+        relations = self._numbering.relations
+        places = (self._owning.get(name) for name in relations)
+        self._owners = np.array([-1 if at is None else at for at in places], np.int32)
+        self._copies = [number for name, number in relations.items() if is_copy(name)]
         originals = {copy.pattern.predicate for copy in plan.copies}
-        self._originals = [self._numbering.relations[name] for name in sorted(originals)]
+        self._originals = [relations[name] for name in sorted(originals)]
+        self._make_part(self._state)
+
+    def _migrate(self, plan: ProgramPlan, tables: ProgramTables) -> None:
+        """Move the state to a program."""
+        super()._migrate(plan, tables)
+        self._read_program(plan)
 
     def _make_part(self, state: Arena) -> None:
         """Let a state send heads. States of a part have one outbox, which is empty meanwhile."""
@@ -151,6 +166,31 @@ class Part(ColumnarBackend):
         self.empty_outbox()
         super().begin_anew(state)
 
+    @property
+    def is_changing(self) -> bool:
+        """Whether the epoch changes the program, or who owns facts."""
+        return self._change is not None
+
+    def adopt(
+        self,
+        change: ProgramChange,
+        owning: Mapping[str, int | None],
+        tables: ProgramTables | None = None,
+    ) -> None:
+        """Keep the state as another plan of a part needs it, until a rollback.
+
+        Args:
+            change: From one plan to the other.
+            owning: The owning argument of each predicate from now on.
+            tables: The other plan, as another part has compiled it.
+        """
+        self._former_owning, self._owning = self._owning, owning
+        self.migrate(change, tables)
+
+    def leave(self) -> None:
+        """Send the facts that others own now to them, and empty all copies."""
+        self._check(exchange.leave(self.table))
+
     def effort(self) -> Effort | None:
         """What the epoch takes here; copies are not asserted."""
         whole = super().effort()
@@ -176,6 +216,20 @@ class Part(ColumnarBackend):
         """Add the heads in the outboxes of the others that this one owns."""
         self._check(turns.fetch_all_heads(parts, self._number))
 
+    @contextmanager
+    def untouched(self) -> Iterator[None]:
+        """Fetch heads that no stratum settles yet."""
+        self._state.scalars[layout.QUIET] = 1
+        try:
+            yield
+        finally:
+            self._state.scalars[layout.QUIET] = 0
+
+    def fetch_early(self, parts: NDArray[np.int64]) -> None:
+        """Like `fetch_heads`, before the first stratum."""
+        with self.untouched():
+            self.fetch_heads(parts)
+
     def empty_outbox(self) -> None:
         """Forget the heads, which all parts have fetched."""
         outbox.clear_outbox(self.table)
@@ -199,10 +253,15 @@ class Part(ColumnarBackend):
         scalars = self._state.scalars
         return bool(scalars[layout.JOURNALED_FACTS] or scalars[layout.JOURNALED_ENTRIES])
 
-    def fetch_facts(self, parts: Sequence[Part]) -> None:
-        """Make copies of the facts of parts, itself included, that have been restored."""
-        for part in parts:
-            self._check(exchange.fetch_facts(self._table, part.table, part.copied()))
+    def fetch_facts(self, settled: Iterable[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> None:
+        """Make copies of facts, by the addresses of the parts that have settled them."""
+        for table, records in settled:
+            self._check(exchange.fetch_facts(self.table, table, records))
+
+    def arrange_copies(self) -> None:
+        """Let rules find, and count, the copies that have been made since facts were settled."""
+        self._check(journal.arrange_journaled(self.table, self._settled))
+        self._state.recount()
 
     def copied(self) -> NDArray[np.int32]:
         """The records of what it owns that any part may have a copy of, int32 of shape (n,)."""
@@ -222,13 +281,15 @@ class Part(ColumnarBackend):
     def rollback(self) -> None:
         """Undo the epoch completely."""
         self.empty_outbox()
+        if self.is_changing:
+            self._owning = self._former_owning
         super().rollback()
         self._state.scalars[_COPIED] = self._state.scalars[_BEFORE]
 
-    def finish_restore(self) -> None:
-        """Settle what was loaded or copied."""
-        super().finish_restore()
-        turns.note_copies(self.table)
+    def settle_restored(self) -> None:
+        """Settle what was loaded, or has come from others."""
+        super().settle_restored()
+        self._settled = int(self._state.scalars[layout.JOURNALED_FACTS])
 
     def statistics(self) -> Statistics:
         """Size of what this part owns; bytes are those of copies, too."""

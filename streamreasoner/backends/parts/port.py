@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.ports import EpochChanges
     from streamreasoner.engine.updates import TraceRows, Updates
-    from streamreasoner.plan.program_plan import ProgramPlan, Reduction
+    from streamreasoner.plan.program_change import ProgramChange
+    from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
 
 
 class Parts(Protocol):
@@ -34,6 +35,31 @@ class Parts(Protocol):
 
     def add(self, updates: Updates) -> None:
         """Add asserted multiplicities, those of each fact in the part that owns it."""
+        ...
+
+    def adopt(self, change: ProgramChange, owners: Owners) -> None:
+        """Keep the state as another plan of a part needs it, until a rollback.
+
+        Args:
+            change: From the one plan to the other.
+            owners: The owning argument of each predicate from now on.
+        """
+        ...
+
+    def leave(self) -> None:
+        """Send facts to the parts that own them now, and empty all copies."""
+        ...
+
+    def evaluate(self) -> None:
+        """Evaluate the rules of the change, and send heads to their owners."""
+        ...
+
+    def retract(self, reduction: Reduction) -> None:
+        """Subtract the results of a reduction, and send them to their owners."""
+        ...
+
+    def resettle(self, lattices: Sequence[Lattice]) -> None:
+        """Touch what the change has changed."""
         ...
 
     def recompute(self) -> bool:
@@ -77,7 +103,7 @@ class Parts(Protocol):
         ...
 
     def finish_restore(self) -> None:
-        """Settle what was loaded, and copy it."""
+        """Settle what was loaded or sent, and copy it; a commit keeps it."""
         ...
 
 

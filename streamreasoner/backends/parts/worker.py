@@ -24,7 +24,7 @@ from streamreasoner.system.processors import MOST_PARTS
 from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from multiprocessing.connection import Connection
 
     from numpy.typing import NDArray
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arena import Arena
     from streamreasoner.backends.parts.port import Owners
     from streamreasoner.engine.updates import TraceRows, Updates
-    from streamreasoner.plan.program_plan import ProgramPlan, Reduction
+    from streamreasoner.plan.program_change import ProgramChange
+    from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
     from streamreasoner.rdf.dictionary import Terms
 
 DONE, FAILED, TERM = range(3)
@@ -114,6 +115,16 @@ class Worker:
             compiled=None,
             share=1,
         )
+        return self._compiled()
+
+    def adopt(self, change: ProgramChange, owners: Owners, terms: Terms | None) -> object:
+        """Keep the state as another plan needs it; returns what all parts must have in common."""
+        self._dictionary.follows |= needs_values(change.after)
+        self._learn(terms)
+        self._part.adopt(change, owners)
+        return self._compiled()
+
+    def _compiled(self) -> object:
         numbering, tables = self._part.compiled
         return [*numbering.relations], tables.columns[layout.CLASSES].tobytes()
 
@@ -132,10 +143,13 @@ class Worker:
         made, which this process knows only now.
         """
         self._learn(terms)
+        self._take_heads()
+        return self._part.next_touched(after)
+
+    def _take_heads(self) -> None:
         heads, self._heads = self._heads, []
         for parcel in heads:
             self._part.check(parcels.take_heads(self._part.table, parcel))
-        return self._part.next_touched(after)
 
     def second_state(self) -> bool:
         """Make an empty second state; whether there is room for it."""
@@ -181,6 +195,25 @@ class Worker:
         """Replace results of a reduction, and send them to their owners."""
         self._exchange_heads(lambda: self._part.reduce(reduction))
 
+    def leave(self) -> None:
+        """Send facts to the parts that own them now, and empty all copies."""
+        self._exchange_heads(self._part.leave)
+
+    def evaluate(self) -> None:
+        """Evaluate the rules of a change, and send heads to their owners."""
+        self._exchange_heads(self._part.evaluate)
+
+    def retract(self, reduction: Reduction) -> None:
+        """Subtract the results of a reduction, and send them to their owners."""
+        self._exchange_heads(lambda: self._part.retract(reduction))
+
+    def resettle(self, lattices: Sequence[Lattice], terms: Terms | None) -> None:
+        """Add what others have sent, and touch what the change has changed."""
+        self._learn(terms)
+        with self._part.untouched():
+            self._take_heads()
+        self._part.resettle(lattices)
+
     def read_changes(self) -> list[str]:
         """Keep what the epoch has changed so far, until the next one begins.
 
@@ -209,18 +242,24 @@ class Worker:
         self._part.restore_rows(rows)
 
     def finish_restore(self, terms: Terms | None) -> None:
-        """Settle what was loaded, and copy it."""
+        """Settle what was loaded or sent, and copy it; a commit keeps it."""
         self._learn(terms)
         part, table = self._part, self._part.table
-        part.finish_restore()
-        records = part.copied()
+        copied: list[NDArray[np.int32]] = []
+
+        def settle() -> None:
+            with part.untouched():
+                self._take_heads()
+            part.settle_restored()
+            copied.append(part.copied())
+            part.fetch_facts([(table, copied[0])])
+
         received = self._exchange(
-            lambda: part.check(exchange.fetch_facts(table, table, records)),
-            lambda receiver, room: parcels.pack_facts(table, receiver, records, room),
+            settle, lambda receiver, room: parcels.pack_facts(table, receiver, copied[0], room)
         )
         for parcel in received:
             part.check(parcels.take_changes(table, parcel, 0))
-        part.finish_restore()
+        part.arrange_copies()
 
     # Exchange ------------------------------------------------------------------------------------
 

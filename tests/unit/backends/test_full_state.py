@@ -98,17 +98,25 @@ def test_a_change_of_the_program_that_does_not_fit_is_rolled_back(room):
     assert driver.trace() == fresh.trace()
 
 
-@pytest.mark.parametrize("parts", [1, 2])
-def test_a_change_of_the_program_needs_all_facts_in_one_part(monkeypatch, parts):
-    """Without room for that it is refused, whatever the number of parts, and nothing changes."""
-    monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", 400)
-    driver = Driver(check_text(PATHS), store=in_memory(parts))
-    driver.apply(edges(*((x, x + 1) for x in range(0, 12, 2))))
-    before = driver.trace()
-    more = "".join(f"also{i}(?y, ?x) :- edge(?x, ?y).\n" for i in range(60))
-    with pytest.raises(StateFullError, match=r"one part has to hold all.*streamreasoner rebuild"):
-        driver.change(check_text(PATHS + more))
-    assert driver.trace() == before
+def test_a_change_of_the_program_needs_room_in_each_part(monkeypatch):
+    """Where one part does not have it, nothing changes; more parts have it."""
+    monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", 500)
+    more = check_text(PATHS + "".join(f"also{i}(?y, ?x) :- edge(?x, ?y).\n" for i in range(8)))
+    one, several = Driver(check_text(PATHS)), Driver(check_text(PATHS), store=in_memory(4))
+    for driver in (one, several):
+        driver.apply(edges(*((x, x + 1) for x in range(0, 24, 2))))
+    before = one.trace()
+    with pytest.raises(StateFullError, match=r"raise pipeline.cores"):
+        one.change(more)
+
+    assert one.trace() == before
+
+    several.change(more)
+    monkeypatch.undo()
+    expected = Driver(more)
+    expected.apply(edges(*((x, x + 1) for x in range(0, 24, 2))))
+
+    assert several.trace() == expected.trace()
 
 
 def test_fill_grows_with_the_records():

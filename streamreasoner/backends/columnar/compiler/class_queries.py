@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.compiler.classes import ClassQueries
+from streamreasoner.plan.program_plan import is_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +75,7 @@ def class_queries(
         ],
         reductions={r.candidates: i for i, r in enumerate(plan.reductions, start=1)},
         hidden=plan.hidden,
-        copies=frozenset(each.predicate for each in plan.copies),
+        copies=frozenset(filter(is_copy, numbering.relations)),
         strata=len(plan.strata) + 1,
         groupings=len(numbering.groupings),
     )

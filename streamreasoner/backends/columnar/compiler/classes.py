@@ -50,7 +50,7 @@ class ClassQueries:
         distinguished: No value, but matching facts get classes of their own.
         reductions: By predicate: the reduction over its facts, + 1.
         hidden: Predicates that lowering added.
-        copies: The predicates among them whose facts are copies.
+        copies: The predicates whose facts are copies.
         strata: Number of strata, including the input.
         groupings: Number of groupings.
     """

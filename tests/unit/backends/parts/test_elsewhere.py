@@ -53,6 +53,25 @@ def test_a_lost_process_is_an_error():
             driver.apply(edges(2))
 
 
+@pytest.mark.parametrize("steps", range(1, 7))
+def test_a_process_that_is_lost_in_a_change_of_the_program_is_an_error(steps, monkeypatch):
+    """Whichever step it does not take."""
+    driver = Driver(check_text(CLOSURE), store=store_elsewhere(2))
+    driver.apply(edges(*range(10)))
+    backend = driver.session.engine._backend  # noqa: SLF001 - nothing else has it
+    team, left = backend.parts._team, [*range(steps)]  # noqa: SLF001 - as above
+    call = team.call_each
+
+    def call_each(step, arguments):
+        if left and not left.pop():
+            backend.processes[1].kill()
+        return call(step, arguments)
+
+    monkeypatch.setattr(team, "call_each", call_each)
+    with pytest.raises(PartsLostError, match="restored from its tables"):
+        driver.change(check_text("q(?y, count(?x)) :- e(?x, ?y) . " + CLOSURE.replace("e(", "q(")))
+
+
 def test_the_next_state_has_processes_that_live():
     """Also if one was killed the moment before its state was left."""
     for _ in range(5):

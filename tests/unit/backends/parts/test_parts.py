@@ -13,10 +13,12 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.parts.here import PartsHere
 from streamreasoner.backends.parts.part import owned_rows
 from streamreasoner.backends.parts.part import parts_of as owners_of
-from streamreasoner.backends.store import divided
+from streamreasoner.backends.store import divided, parts_backend
 from streamreasoner.engine import cost_model
+from streamreasoner.engine.session import Store
 from streamreasoner.errors import MultiplicityOverflowError, StateFullError
 from streamreasoner.program import check_text
+from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.system.processors import MOST_PARTS
 
 CLOSURE = "p(?x, ?y) :- e(?x, ?y) . p(?x, ?z) :- p(?x, ?y), p(?y, ?z) ."
@@ -136,22 +138,84 @@ def test_a_full_outbox_is_an_error_and_rolled_back():
     assert driver.trace() == {}
 
 
+DIRECT = "p(?x, ?y) :- e(?x, ?y) ."
+COUNTED = DIRECT + "p(?x, ?z) :- p(?x, ?y), e(?y, ?z) . q(?x, count(?y)) :- p(?x, ?y) ."
+
+
+def owned_and_copied(driver):
+    """The sorted rows that each part owns, and those that it has copies of."""
+    return [
+        {name: sorted(part.trace(name).args.tolist()) for name in part.compiled[0].relations}
+        for part in parts_of(driver)
+    ]
+
+
 def test_a_change_of_the_program_divides_the_state_anew():
-    """Facts move to the owners that the new program says, and none is lost or copied twice."""
-    text = "p(?x, ?y) :- e(?x, ?y) ."
-    other = text + "p(?x, ?z) :- p(?x, ?y), e(?y, ?z) . q(?x, count(?y)) :- p(?x, ?y) ."
-    driver = on_parts(text)
-    driver.apply(edges(graph(30, 60)))
+    """Facts and copies are where they would be if the new program had been there from the start."""
+    driver, expected = on_parts(DIRECT), on_parts(COUNTED)
+    for each in (driver, expected):
+        each.apply(edges(graph(30, 60)))
     before = driver.trace()
-    driver.change(check_text(other))
-    expected = Driver(check_text(other))
-    expected.apply(edges(graph(30, 60)))
+    driver.change(check_text(COUNTED))
 
     assert driver.trace() == expected.trace()
+    assert owned_and_copied(driver) == owned_and_copied(expected)
 
-    driver.change(check_text(text))
+    driver.change(check_text(DIRECT))
 
     assert driver.trace(("e", "p")) == before
+    assert not any(rows for part in owned_and_copied(driver) for rows in copies(part))
+
+
+def test_copies_are_counted_after_a_change_of_the_program():
+    """A rule that only counts them finds those that were there before it."""
+    dictionary = Dictionary()
+
+    def backend(plan):
+        return parts_backend(
+            plan, dictionary, PARTS, choose=lambda plan, _: dict.fromkeys(plan.arities, 0)
+        )
+
+    driver = Driver(check_text("@input e/2 . @input f/2 ."), store=Store(dictionary, backend))
+    driver.apply(edges([(1, 2), (3, 2), (4, 5)]))
+    driver.change(check_text("@input e/2 . @input f/2 . h(?y) :- f(?x, ?y), e(_, ?x) ."))
+    driver.apply([("f", (numeral(2), numeral(7)), 1)])
+
+    assert driver.trace()["h", (numeral(7),)] == {1: 2}
+
+
+def copies(part):
+    """The rows of copies that a part has."""
+    return [rows for name, rows in part.items() if name.startswith("part@")]
+
+
+def test_a_change_of_the_program_for_which_a_part_has_no_room_is_rolled_back():
+    """Wherever the memory of parts ends, facts and copies go back, and another attempt succeeds."""
+    outcomes = set()
+    expected = Driver(check_text(COUNTED))
+    expected.apply(edges(graph(12, 20)))
+    for room in range(0, 1_200, 40):
+        driver = on_parts(DIRECT)
+        driver.apply(edges(graph(12, 20)))
+        before, sizes = driver.trace(), driver.session.engine.statistics()
+        scalars = [part._state.scalars for part in parts_of(driver)]  # noqa: SLF001 - as above
+        capacity = scalars[0][layout.CAPACITY]
+        for each in scalars:
+            each[layout.CAPACITY] = each[layout.TOP] + room
+        try:
+            driver.change(check_text(COUNTED))
+            outcomes.add("fits")
+        except StateFullError:
+            outcomes.add("full")
+
+            assert driver.trace() == before
+            assert driver.session.engine.statistics().trace_rows == sizes.trace_rows
+            for each in scalars:
+                each[layout.CAPACITY] = capacity
+            driver.change(check_text(COUNTED))
+
+        assert driver.trace() == expected.trace()
+    assert outcomes == {"fits", "full"}
 
 
 def test_a_change_of_the_program_that_fails_leaves_the_parts():

@@ -129,16 +129,25 @@ def rederive(table: layout.Int64s, values: layout.Int64s) -> int:
 
 
 @kernel
-def finish_restore(table: layout.Int64s, values: layout.Int64s) -> int:
-    """Derive aggregates and transitions from restored multiplicities, and commit; a status."""
+def settle_restored(table: layout.Int64s, values: layout.Int64s) -> int:
+    """Derive aggregates and transitions from restored multiplicities; returns a status."""
     _untouch_all(table)
     status = _rebuild_all_transitions(table, values)
     if status == layout.OK:
         status = apply_matches(table, values, ALL_REDUCTIONS)
     if status == layout.OK:
         status = finish(table, values, emits=False)
-    if status == layout.OK:
-        commit(table)
+    return status
+
+
+@kernel
+def arrange_journaled(table: layout.Int64s, first: int) -> int:
+    """Arrange the facts that have been journaled from one on, no candidates; returns a status."""
+    status = layout.OK
+    for i in range(first, views.scalars(table)[layout.JOURNALED_FACTS]):
+        fact = lists.journaled_fact(table, i)
+        if has_transitions(table, fact) and not facts.has(table, fact, layout.ARRANGED):
+            status = max(status, arrange(table, fact))
     return status
 
 

@@ -25,8 +25,10 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import (
     tag_of,
 )
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
-from streamreasoner.backends.columnar.kernels.records.parts.owners import part_of
+from streamreasoner.backends.columnar.kernels.records.parts.outbox import post
+from streamreasoner.backends.columnar.kernels.records.parts.owners import is_for_another, part_of
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, flush, push
+from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 
@@ -102,6 +104,46 @@ def fetch_facts(table: layout.Int64s, source: layout.Int64s, records: layout.Int
                     return status
             entry = facts.next_entry(source, entry)
     return layout.OK
+
+
+@kernel
+def leave(table: layout.Int64s) -> int:
+    """Send the facts that other parts own to them, and empty all copies; returns a status.
+
+    What is left of them has no multiplicity, and goes when this is committed.
+    """
+    scalars = views.scalars(table)
+    slots = int64_column(views.fact_table(table))
+    status = layout.OK
+    scalars[layout.QUIET] = 1
+    for i in range(scalars[layout.FACT_MASK] + 1):
+        fact = lists.lower(slots[i])
+        if fact != 0 and status == layout.OK:
+            status = _leave(table, fact)
+    scalars[layout.QUIET] = 0
+    for i in range(layout.COPY_COUNTS):
+        scalars[layout.COPIED_FACTS + i] = 0
+    return status
+
+
+@inlined
+def _leave(table: layout.Int64s, fact: int) -> int:
+    """Send a fact to the part that owns it, and empty it, if this one does not own it; a status."""
+    relation = facts.field_of(table, fact, layout.CLASS_RELATION)
+    words, at = views.words(table), facts.arguments_at(fact)
+    copied = views.logged(table)[relation] == layout.COPIED
+    if not copied and not is_for_another(table, relation, words, at):
+        return layout.OK
+    status = layout.OK
+    entry = facts.first_entry(fact)
+    while entry != 0 and status == layout.OK:
+        when, multiplicity = facts.iteration(table, entry), facts.multiplicity(table, entry)
+        if multiplicity != 0:
+            if not copied:
+                status = post(table, relation, words, at, when, multiplicity)
+            status = max(status, add_multiplicity(table, fact, when, -multiplicity))
+        entry = facts.next_entry(table, entry)
+    return status
 
 
 @inlined
