@@ -231,6 +231,8 @@ class PartsHere:
             self._is_large = self._was_large
             self._take(lambda part: part.commit())
         else:
+            for part in self.parts:
+                part.note_records()
             turns.commit_all(self.addresses)
         self._is_large = self._was_large = False
 

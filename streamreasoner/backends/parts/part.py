@@ -273,6 +273,10 @@ class Part(ColumnarBackend):
         scalars = self._state.scalars
         return int(scalars[layout.FETCHED_HEADS]), int(scalars[layout.FETCHED_CHANGES])
 
+    def note_records(self) -> None:
+        """Note for reads what the epoch has made, before a kernel commits it."""
+        self._state.reads.note(self._state)
+
     def commit(self) -> None:
         """Make the epoch's changes final."""
         super().commit()

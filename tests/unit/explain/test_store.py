@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from streamreasoner import Reasoner, Update
 from streamreasoner.api.nodes import to_ntriples
@@ -73,6 +74,22 @@ def test_bound_positions_restrict_a_selection():
     assert (
         len(rows(reasoner, reasoner.session.engine.select("edge", {**whole, 2: ids[three]}))) == 0
     )
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_facts_of_later_epochs_are_selected(cores):
+    """Small epochs and large ones, after a reader has asked, in one store and in parts."""
+    reasoner = Reasoner.from_rules("p(?x) :- e(?x, _) .", cores=cores)
+    reasoner.apply([])
+    x = reasoner.session.dictionary.intern(to_ntriples(7))
+    engine = reasoner.session.engine
+    assert len(engine.select("e", {0: x}).args) == 0
+    for count in (1, 2, 6000):
+        reasoner.apply([Update("e", (7, i)) for i in range(count)])
+        assert len(engine.select("e", {0: x}).args) == count
+    reasoner.apply([Update("e", (7, 0), -3)])
+    present = engine.select("e", {0: x}).since >= 0
+    assert present.sum() == 5999
 
 
 def test_presence_is_judged_at_an_iteration():
