@@ -1,8 +1,8 @@
 """The symbols of a dictionary. Invariant: a table never changes once texts are read with it.
 
-There are none until so many terms are known that a sample of them shows what they have in common.
-Later terms may be others, so what their texts take is compared with what the sample took, in
-intervals; if it is more, the next texts have new symbols.
+The first ones are learned when enough terms are known for a sample to show what they share. Later
+terms may differ, so what their texts take is compared with what the sample took, in intervals; if
+it is more, the next texts have new symbols.
 """
 
 from __future__ import annotations

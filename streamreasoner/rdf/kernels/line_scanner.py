@@ -241,7 +241,7 @@ def encode_terms(
 
 @inlined
 def forgotten(recent: int) -> int:
-    """The address of recent predicates, of which there are none."""
+    """Forget the recent predicates; returns their address."""
     for entry in range(RECENT):
         int64_column(recent)[RECENT_LENGTH * entry] = 0
     return recent

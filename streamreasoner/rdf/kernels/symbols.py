@@ -82,6 +82,16 @@ def _rest(address: int, length: int, remaining: int) -> np.uint64:
     return word
 
 
+@inlined
+def _put(target: int, found: int, word: np.uint64) -> int:
+    """Write what `_longest` found for a word, and the byte that it escapes; returns the end."""
+    store_byte(target, found)
+    if found & 0xFF != ESCAPE:
+        return target + 1
+    store_byte(target + 1, signed(word))
+    return target + 2
+
+
 @kernel
 def compress(index: int, address: int, length: int, target: int) -> int:
     """Write the codes of a text, at most two for each byte, to *target*; returns their end."""
@@ -90,21 +100,13 @@ def compress(index: int, address: int, length: int, target: int) -> int:
     while end - position >= 8:
         word = load_word(position)
         found = _longest(index, word)
-        store_byte(target, found)
-        target += 1
-        if found & 0xFF == ESCAPE:
-            store_byte(target, signed(word))
-            target += 1
+        target = _put(target, found, word)
         position += found >> 8
     if position < end:
         word = _rest(address, length, end - position)
         while position < end:
             found = _longest(index, word)
-            store_byte(target, found)
-            target += 1
-            if found & 0xFF == ESCAPE:
-                store_byte(target, signed(word))
-                target += 1
+            target = _put(target, found, word)
             word >>= np.uint64(8 * (found >> 8))
             position += found >> 8
     return target

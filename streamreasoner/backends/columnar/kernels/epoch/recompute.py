@@ -23,6 +23,7 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import (
     tag_of,
 )
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
+from streamreasoner.backends.columnar.kernels.records.parts.owners import is_copy
 from streamreasoner.backends.columnar.kernels.records.pending import flush, push
 from streamreasoner.backends.columnar.kernels.records.slots import reserve
 from streamreasoner.backends.columnar.kernels.settling.settle import clear_class_lists
@@ -51,17 +52,10 @@ def asserted(table: layout.Int64s, records: layout.Int32s) -> int:
     for i in range(mask + 1):
         views.prefetch_unit(table, lists.lower(slots[(i + _AHEAD) & mask]))
         fact = lists.lower(slots[i])
-        if fact != 0 and _multiplicity(table, fact, 0) != 0 and not _is_copy(table, fact):
+        if fact != 0 and _multiplicity(table, fact, 0) != 0 and not is_copy(table, fact):
             records[count] = fact
             count += 1
     return count
-
-
-@inlined
-def _is_copy(table: layout.Int64s, fact: int) -> bool:
-    """Whether a part copies the fact, and so fetches it again."""
-    relation = facts.field_of(table, fact, layout.CLASS_RELATION)
-    return bool(views.logged(table)[relation] == layout.COPIED)
 
 
 @inlined

@@ -26,7 +26,11 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import (
 )
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.parts.outbox import post
-from streamreasoner.backends.columnar.kernels.records.parts.owners import is_for_another, part_of
+from streamreasoner.backends.columnar.kernels.records.parts.owners import (
+    is_copy,
+    is_for_another,
+    part_of,
+)
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, flush, push
 from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
@@ -131,7 +135,7 @@ def _leave(table: layout.Int64s, fact: int) -> int:
     """Send a fact to the part that owns it, and empty it, if this one does not own it; a status."""
     relation = facts.field_of(table, fact, layout.CLASS_RELATION)
     words, at = views.words(table), facts.arguments_at(fact)
-    copied = views.logged(table)[relation] == layout.COPIED
+    copied = is_copy(table, fact)
     if not copied and not is_for_another(table, relation, words, at):
         return layout.OK
     status = layout.OK

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
+from streamreasoner.backends.columnar.kernels.records.parts.owners import is_copy
 from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
 
@@ -83,13 +84,12 @@ def _count(table: layout.Int64s, iteration: int, slots_read: int) -> tuple[int, 
     size = scalars[layout.FACT_MASK] + 1
     step = max(size // max(slots_read, 1), 1)
     everything = 0
-    here = 1  # an empty sample does not tell that there are none
+    here = 1  # the state may have some that the sample lacks
     later = 0
     depth = 0
     for i in range(0, size, step):
         fact = lists.lower(slots[i])
-        relation = facts.field_of(table, fact, layout.CLASS_RELATION)
-        if fact == 0 or views.logged(table)[relation] == layout.COPIED:
+        if fact == 0 or is_copy(table, fact):
             continue
         since = _since(table, fact)
         if since < 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.fields import views
+from streamreasoner.backends.columnar.kernels.records.fields import facts, views
 from streamreasoner.native.compile import inlined
 
 GOLDEN = 2654435761
@@ -22,6 +22,13 @@ def owner_of(table: layout.Int64s, relation: int, cells: layout.Int32s, at: int)
     """The part that owns a fact."""
     position = views.owners(table)[relation]
     return 0 if position < 0 else part_of(table, cells[at + position])
+
+
+@inlined
+def is_copy(table: layout.Int64s, fact: int) -> bool:
+    """Whether a fact is a copy, which a part reads and does not own."""
+    relation = facts.field_of(table, fact, layout.CLASS_RELATION)
+    return bool(views.logged(table)[relation] == layout.COPIED)
 
 
 @inlined
