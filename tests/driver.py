@@ -10,6 +10,7 @@ import pyarrow as pa
 from hypothesis import reject
 
 from streamreasoner.backends.store import columnar
+from streamreasoner.engine.ports import NO_BOUND
 from streamreasoner.engine.session import Session
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import RecursionLimitError
@@ -96,11 +97,14 @@ class Driver:
                 *((*source, (number << 32) + np.arange(len(rows))) if source else ()),
             )
 
-    def trace(self, predicates=None):
-        """The trace, fact -> {iteration: multiplicity}, of the program's predicates or others."""
+    def trace(self, predicates=None, bound=NO_BOUND):
+        """The trace, fact -> {iteration: multiplicity}, of the program's predicates or others.
+
+        Or that of their facts with some ids at their positions.
+        """
         trace = {}
         for predicate in self.own if predicates is None else predicates:
-            rows = self.session.engine.trace(predicate)
+            rows = self.session.engine.trace(predicate, bound)
             for fact, iteration, multiplicity in zip(
                 self.facts(predicate, rows.args),
                 rows.iteration.tolist(),

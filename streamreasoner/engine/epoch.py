@@ -16,7 +16,7 @@ from streamreasoner.engine.input.given import copies_after_change, with_copies
 from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
 from streamreasoner.engine.input.sets import edit_sets
 from streamreasoner.engine.input.upserts import replace_by_key
-from streamreasoner.engine.ports import LAST_ITERATION, NO_CHANGES, Work
+from streamreasoner.engine.ports import LAST_ITERATION, NO_BOUND, NO_CHANGES, Work
 from streamreasoner.engine.recomputation import FEW, Recomputation
 from streamreasoner.errors import NewTermsError
 from streamreasoner.rdf.dictionary import Dictionary
@@ -314,9 +314,12 @@ class Engine:
         if before > 0:
             self._facts = ()
 
-    def trace(self, predicate: str) -> TraceRows:
-        """Every (fact, iteration, multiplicity) of *predicate*, in no particular order."""
-        return self._backend.trace(predicate)
+    def trace(self, predicate: str, bound: Mapping[int, int] = NO_BOUND) -> TraceRows:
+        """Every (fact, iteration, multiplicity) of *predicate* with these ids at these positions.
+
+        In no particular order; see `Backend.trace`.
+        """
+        return self._backend.trace(predicate, bound)
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of *predicate*, int32 of shape (n, arity), in no particular order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LAST_ITERATION = (1 << 31) - 1
 """No iteration is later than this one: facts present at it are present in the closure."""
+NO_BOUND: Final[Mapping[int, int]] = {}
+"""No position has an id: all facts of a predicate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +245,19 @@ class Backend(Protocol):
         """Load the trace of an earlier run into an empty state."""
         ...
 
-    def trace(self, predicate: str) -> TraceRows:
-        """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
+    def trace(self, predicate: str, bound: Mapping[int, int] = NO_BOUND) -> TraceRows:
+        """Every (fact, iteration, multiplicity) of the facts with these ids at these positions.
+
+        Called between epochs, or in one: it then has the multiplicities that the epoch has given
+        facts so far. It costs what `select` costs.
+
+        Args:
+            predicate: The predicate.
+            bound: Ids by position.
+
+        Returns:
+            The rows, those of absent facts included, in no particular order.
+        """
         ...
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
@@ -288,8 +301,9 @@ class Backend(Protocol):
     ) -> Selection:
         """The facts of a predicate with these ids at these positions, in no particular order.
 
-        Includes facts that are held but absent. The cost is linear in the state unless *bound* has
-        every position.
+        Includes facts that are held but absent. Called between epochs, or in one. If *bound* has a
+        position, the cost is linear in the facts with its id, and linear in the state once: the
+        first time that a position is bound, and again after an epoch that has made many facts.
         """
         ...
 

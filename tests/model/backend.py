@@ -18,6 +18,7 @@ from streamreasoner.engine.epoch import NO_WORK
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import (
     LAST_ITERATION,
+    NO_BOUND,
     UNLIMITED,
     BudgetSpentError,
     Effort,
@@ -128,11 +129,7 @@ class ModelBackend:
 
     def present(self, predicate, bound):
         """The present facts of a predicate with these ids at these positions."""
-        facts = [
-            fact
-            for fact in self.state.present
-            if fact[0] == predicate and all(fact[1][at] == each for at, each in bound.items())
-        ]
+        facts = [fact for fact in self.state.present if _matches(fact, predicate, bound)]
         return self._args(predicate, facts)
 
     def settle(self, iteration):
@@ -192,9 +189,11 @@ class ModelBackend:
         self.state.settle_all(self.program)
         self.commit()
 
-    def trace(self, predicate):
-        """Every (fact, iteration, multiplicity) of a predicate."""
-        return self._trace_rows(predicate, self.state.multiplicities)
+    def trace(self, predicate, bound=NO_BOUND):
+        """Every (fact, iteration, multiplicity) of the facts with these ids at these positions."""
+        held = self.state.multiplicities
+        found = {fact: held[fact] for fact in held if _matches(fact, predicate, bound)}
+        return self._trace_rows(predicate, found)
 
     def facts(self, predicate):
         """The present facts of a predicate."""
@@ -220,7 +219,7 @@ class ModelBackend:
         """The facts of a predicate with these ids at these positions."""
         state, chosen, times, sums = self.state, [], [], []
         for fact in state.facts:
-            if fact[0] == predicate and all(fact[1][at] == each for at, each in bound.items()):
+            if _matches(fact, predicate, bound):
                 transitions = state.transitions.get(fact, {})
                 upto = {at: each for at, each in transitions.items() if at <= iteration}
                 ends = [at for at in transitions if at > iteration]
@@ -330,6 +329,11 @@ class ModelBackend:
     def _args(self, predicate, facts):
         arity = self.program.plan.arities[predicate]
         return np.array([args for _, args in facts], np.int32).reshape(len(facts), arity)
+
+
+def _matches(fact, predicate, bound):
+    """Whether a fact is of a predicate, and has ids at their positions."""
+    return fact[0] == predicate and all(fact[1][at] == each for at, each in bound.items())
 
 
 def _rows(collection, numbers):

@@ -29,6 +29,7 @@ from streamreasoner.backends.columnar.results import group_result
 from streamreasoner.backends.columnar.status import error_of
 from streamreasoner.engine.ports import (
     LAST_ITERATION,
+    NO_BOUND,
     UNLIMITED,
     Effort,
     EpochChanges,
@@ -195,8 +196,7 @@ class ColumnarBackend:
         self._work_on(state)
         for rows in barriers:
             relation, arity = relation_of(self._numbering, rows.predicate, rows.args)
-            cells = cells_of(rows.args)
-            at, counts = rows.iteration, rows.multiplicity
+            cells, at, counts = cells_of(rows.args), rows.iteration, rows.multiplicity
             self._check(pending.add_later(self._table, relation, arity, cells, at, counts))
 
     def begin_again(self) -> None:
@@ -245,10 +245,9 @@ class ColumnarBackend:
     def derive(self, iteration: int) -> None:
         """Steps 2 and 3: run the deltas through the stratum's plans and touch the heads."""
         scalars = self._state.scalars
-        count = int(scalars[layout.DELTA_COUNT])
+        threads = self._second_thread(int(scalars[layout.DELTA_COUNT]))
         values = self._values.table
         postpone(scalars, self._state.tables.cyclic)
-        threads = self._second_thread(count)
         if threads is not None and threads.can_derive and not scalars[layout.LOGGING]:
             self._check(threads.derive(values, iteration))
         else:
@@ -286,6 +285,7 @@ class ColumnarBackend:
         found = np.zeros(words, np.int64)
         tags = np.zeros(recompute.BLOCK, np.int64)
         self._check(recompute.compare(self._table, former.table, found, tags))
+        self._state.reads.clear()  # the journal no longer has all that this state has made
 
     def work(self) -> Work:
         """What rules did in the last epoch."""
@@ -372,9 +372,9 @@ class ColumnarBackend:
         self.extend_values()
         self._check(journal.settle_restored(self._table, self._values.table))
 
-    def trace(self, predicate: str) -> TraceRows:
-        """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
-        return reading.trace(self._table, self._numbering, predicate)
+    def trace(self, predicate: str, bound: Mapping[int, int] = NO_BOUND) -> TraceRows:
+        """Every (fact, iteration, multiplicity) of the facts with these ids at these positions."""
+        return reading.trace(self._state, self._numbering, predicate, bound)
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""

@@ -1,8 +1,9 @@
-"""Facts by one of their arguments, for reads. Invariant: no fact of a committed state is missed.
+"""Facts by one of their arguments, for reads. Invariant: no fact of the state is missed.
 
 Arrangements have the keys that rules join by; readers bind any argument. What a reader binds is
 sorted from one pass over the table of facts, and kept. It may name records that have been dropped
-since, so `select.matching` looks each one up; the records that later epochs make are listed.
+since, so `select.matching` looks each one up; the records that are made later are listed from the
+journal, when the epoch is read and before it is committed.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class ReadIndex:
         self._relations: dict[int, ByArgument] = {}
         self._fresh: list[NDArray[np.int32]] = []
         self._count = 0
+        self._epoch = self._noted = 0
 
     @property
     def nbytes(self) -> int:
@@ -62,21 +64,24 @@ class ReadIndex:
         self._count = 0
 
     def note(self, state: State) -> None:
-        """List the records that the epoch has made, before it is committed."""
-        if not self._relations:
+        """List the records that the epoch has made since it was read, if any; before its commit."""
+        epoch = int(state.scalars[layout.EPOCH])
+        journaled = state.journaled[self._noted if self._epoch == epoch else 0 :]
+        self._epoch, self._noted = epoch, len(state.journaled)
+        if not self._relations or not len(journaled):
             return
-        count = len(state.journaled)
         most = int(state.scalars[layout.FACT_COUNT]) // LISTED_SHARE + LISTED_LEAST
-        if self._count + count > most:
+        if self._count + len(journaled) > most:
             self.clear()
             return
-        records = (state.journaled & layout.LOW).astype(np.int32)
+        records = (journaled & layout.LOW).astype(np.int32)
         headers = state.units.view(np.int32)[layout.WORDS * records.astype(np.int64)]
         self._fresh.append(records[headers & layout.FRESH != 0])
         self._count += len(self._fresh[-1])
 
     def select(self, state: State, relation: int, bound: Mapping[int, int]) -> NDArray[np.int32]:
         """The records of a relation with these ids at some positions, present or not."""
+        self.note(state)
         facts = self._relations.setdefault(relation, ByArgument())
         positions = np.array([*bound], np.int32)
         ids = np.array([*bound.values()], np.int32)

@@ -41,21 +41,22 @@ def cells_of(args: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.ascontiguousarray(args, dtype=np.int32).reshape(-1)
 
 
-def trace(table: layout.Int64s, numbering: Numbering, predicate: str) -> TraceRows:
-    """Every (fact, iteration, multiplicity) of a predicate."""
-    relation = numbering.relations[predicate]
-    _, count = select.count(table, relation)
+def trace(
+    state: Arena, numbering: Numbering, predicate: str, bound: Mapping[int, int]
+) -> TraceRows:
+    """Every (fact, iteration, multiplicity) of the facts with these ids at these positions."""
+    records = _records(state, numbering, predicate, bound)
+    count = select.count_rows(state.table, records)
     args = _args(count, numbering.arities[predicate])
     rows = TraceRows(predicate, args, np.empty(count, np.int32), np.empty(count, np.int64))
-    select.read_trace(table, relation, rows.args, rows.iteration, rows.multiplicity)
+    select.read_trace(state.table, records, rows.args, rows.iteration, rows.multiplicity)
     return rows
 
 
 def facts(table: layout.Int64s, numbering: Numbering, predicate: str) -> NDArray[np.int32]:
     """The present facts of a predicate."""
     relation = numbering.relations[predicate]
-    present, _ = select.count(table, relation)
-    args = _args(present, numbering.arities[predicate])
+    args = _args(select.count(table, relation), numbering.arities[predicate])
     select.read_facts(table, relation, args)
     return args
 
@@ -130,21 +131,24 @@ def selection(
     iteration: int = LAST_ITERATION,
 ) -> Selection:
     """The facts of a predicate with these ids at these positions, as of an iteration."""
-    table, relation = state.table, numbering.relations[predicate]
-    arity = numbering.arities[predicate]
-    if len(bound) == arity:
-        ids = np.array([bound[position] for position in range(arity)], np.int32)
-        record = fact_record.find(table, relation, ids, 0)
-        records = np.array([record] if record else [], np.int32)
-    elif bound and state.scalars[layout.JOURNALED_FACTS] == 0:
-        records = state.reads.select(state, relation, bound)
-    else:
-        records = scanned(state, relation, bound)
-    args = _args(len(records), arity)
+    records = _records(state, numbering, predicate, bound)
+    args = _args(len(records), numbering.arities[predicate])
     times = np.empty((len(records), 3), np.int32)
     sums = np.empty((len(records), 2), np.int64)
-    select.describe(table, records, iteration, args, times, sums)
+    select.describe(state.table, records, iteration, args, times, sums)
     return Selection(args, *times.T, *sums.T)
+
+
+def _records(
+    state: Arena, numbering: Numbering, predicate: str, bound: Mapping[int, int]
+) -> NDArray[np.int32]:
+    """The records of the facts with these ids at these positions, present or not."""
+    relation, arity = numbering.relations[predicate], numbering.arities[predicate]
+    if len(bound) == arity:
+        ids = np.array([bound[position] for position in range(arity)], np.int32)
+        record = fact_record.find(state.table, relation, ids, 0)
+        return np.array([record] if record else [], np.int32)
+    return state.reads.select(state, relation, bound) if bound else scanned(state, relation, bound)
 
 
 def _args(rows: int, arity: int) -> NDArray[np.int32]:

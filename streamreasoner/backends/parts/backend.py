@@ -16,6 +16,7 @@ import numpy as np
 from streamreasoner.backends.parts.part import owned_rows
 from streamreasoner.engine.ports import (
     LAST_ITERATION,
+    NO_BOUND,
     UNLIMITED,
     Effort,
     Selection,
@@ -223,9 +224,9 @@ class PartsBackend:
         self.parts.finish_restore()
         self.parts.commit()
 
-    def trace(self, predicate: str) -> TraceRows:
-        """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
-        found = self.parts.ask(methodcaller("trace", predicate))
+    def trace(self, predicate: str, bound: Mapping[int, int] = NO_BOUND) -> TraceRows:
+        """Every (fact, iteration, multiplicity) of the facts with these ids at these positions."""
+        found = self.parts.ask(methodcaller("trace", predicate, bound))
         return TraceRows(
             predicate,
             np.concatenate([rows.args for rows in found]),

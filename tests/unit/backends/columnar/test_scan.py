@@ -20,6 +20,12 @@ PROGRAMS = {
 }
 
 
+def traced(trace):
+    """The sorted rows: arguments, iteration and multiplicity."""
+    columns = trace.args, trace.iteration, trace.multiplicity
+    return sorted(zip(*(column.tolist() for column in columns), strict=True))
+
+
 def described(selection):
     """Fact -> stratum, since, until, asserted and total."""
     columns = (
@@ -35,7 +41,7 @@ def described(selection):
 @FEW
 @given(data=st.data())
 def test_scans_read_what_is_there(regime, data):
-    """Counts, facts, traces and selections by any positions are those of the model."""
+    """Facts, and traces and selections by any positions, are those of the model."""
     memory = Memory(PROGRAMS[regime.arity])
     model = ModelBackend(memory.program.plan, memory.backend._dictionary)  # noqa: SLF001
     # Few facts, so that each has many entries.
@@ -47,30 +53,21 @@ def test_scans_read_what_is_there(regime, data):
     journal.commit(memory.table)
     model.state.settle_all(memory.program)
     relation, arity = memory.numbering.relations["e"], regime.arity
-    present, rows = select.count(memory.table, relation)
-    args = np.empty((present, arity), np.int32)
+    args = np.empty((select.count(memory.table, relation), arity), np.int32)
     select.read_facts(memory.table, relation, args)
     together = memory.backend.facts_of(["f", "e"])
     assert sorted(together["e"].tolist()) == sorted(args.tolist())
     assert sorted(together["f"].tolist()) == sorted(memory.backend.facts("f").tolist())
-    trace = np.empty((rows, arity), np.int32), np.empty(rows, np.int32), np.empty(rows, np.int64)
-    select.read_trace(memory.table, relation, *trace)
 
     assert sorted(args.tolist()) == sorted(model.facts("e").tolist())
-    assert {("e", tuple(cells)): {} for cells in trace[0].tolist()}.keys() == {
-        fact for fact in model.state.multiplicities if fact[0] == "e"
-    }
-    expected = model.trace("e")
-    assert sorted(zip(*(column.tolist() for column in trace), strict=True)) == sorted(
-        zip(expected.args.tolist(), expected.iteration.tolist(), expected.multiplicity.tolist(),
-            strict=True)
-    )  # fmt: skip
+    assert traced(memory.backend.trace("e")) == traced(model.trace("e"))
     for _ in range(6):
         positions = data.draw(st.sets(st.integers(0, arity - 1)))
         bound = {at: data.draw(st.sampled_from(pool))[1][at] for at in positions}
         at = data.draw(st.integers(0, regime.last + 1))
         found = memory.backend.select("e", bound, at)
         assert described(found) == described(model.select("e", bound, at))
+        assert traced(memory.backend.trace("e", bound)) == traced(model.trace("e", bound))
     facts = [args for predicate, args in pool if predicate == "e"]
     absent = [tuple(1_000 + i for i in args) for args in facts]
     # More facts than the kernel looks up at once.
@@ -83,33 +80,47 @@ def test_scans_read_what_is_there(regime, data):
 @FEW
 @given(data=st.data())
 def test_a_read_index_follows_epochs(regime, listed, data):
-    """After each epoch, committed or rolled back, selections are those of a pass over the facts."""
+    """Within and after epochs, committed or rolled back, it finds what a pass over the facts does.
+
+    And the multiplicities that the model has.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(read_index, "LISTED_LEAST", listed)
         patch.setattr(by_argument, "SHORT", data.draw(st.sampled_from((0, 256))))
         memory = Memory(PROGRAMS[regime.arity])
-        backend, relation = memory.backend, memory.numbering.relations["e"]
+        model = ModelBackend(memory.program.plan, memory.backend._dictionary)  # noqa: SLF001
         # Facts that share arguments, and records of one size that are dropped and made again.
         pool = data.draw(regime.facts())
+        steps = st.tuples(st.sampled_from(pool), st.integers(0, 1), st.sampled_from((1, -1, 2)))
         for _ in range(data.draw(st.integers(1, 5))):
-            for fact in data.draw(st.lists(st.sampled_from(pool))):
-                held = backend.asserted("e", np.array([fact[1]], np.int32))[0]
-                memory.add(fact, 0, 1 if held == 0 else int(-held))
+            for fact, at, multiplicity in data.draw(st.lists(steps)):
+                held = model.state.multiplicities.get(fact, {}).get(at)
+                for each in (memory, model.state):
+                    each.add(fact, at, -held if held else multiplicity)
                 memory.settle(0)
-            if data.draw(st.booleans()):
-                backend.commit()
-            else:
-                backend.rollback()
-            for _ in range(3):
-                bound = {
-                    at: data.draw(st.sampled_from(pool))[1][at]
-                    for at in data.draw(st.sets(st.integers(0, regime.arity - 1), min_size=1))
-                }
-                records = read_index.scanned(memory.state, relation, bound)
-                args = np.empty((len(records), regime.arity), np.int32)
-                select.read_args(memory.table, records, args)
-                found = backend.select("e", bound)
-                assert sorted(found.args.tolist()) == sorted(args.tolist())
+                if data.draw(st.booleans()):
+                    assert_found(memory, model, bound_to(data, pool))
+            ends = "commit" if data.draw(st.booleans()) else "rollback"
+            for each in (memory.backend, model):
+                getattr(each, ends)()
+            for _ in range(data.draw(st.integers(0, 3))):
+                assert_found(memory, model, bound_to(data, pool))
+
+
+def bound_to(data, pool):
+    """Ids of facts at some positions."""
+    positions = st.sets(st.integers(0, len(pool[0][1]) - 1), min_size=1)
+    return {at: data.draw(st.sampled_from(pool))[1][at] for at in data.draw(positions)}
+
+
+def assert_found(memory, model, bound):
+    """A selection has the facts that a pass over all of them finds, and a trace their rows."""
+    found = memory.backend.select("e", bound).args
+    records = read_index.scanned(memory.state, memory.numbering.relations["e"], bound)
+    args = np.empty((len(records), found.shape[1]), np.int32)
+    select.read_args(memory.table, records, args)
+    assert sorted(found.tolist()) == sorted(args.tolist())
+    assert traced(memory.backend.trace("e", bound)) == traced(model.trace("e", bound))
 
 
 def test_a_selection_within_an_epoch_has_its_facts():

@@ -1,14 +1,14 @@
 """Reads of the state. Invariant: they change nothing.
 
-`count`, `read_facts`, `read_trace` and `select` visit the whole table of facts, so their cost is
-linear in the state, and epochs never call them.
+`count`, `read_facts` and `select` visit the whole table of facts, so their cost is linear in the
+state, and epochs never call them.
 """
 
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import find_first
-from streamreasoner.backends.columnar.kernels.records.entry import presence
+from streamreasoner.backends.columnar.kernels.records.entry import presence, trace_rows
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     find_tagged,
     prefetch_record,
@@ -30,21 +30,15 @@ def member(table: layout.Int64s, slot: int, relation: int) -> int:
 
 
 @kernel
-def count(table: layout.Int64s, relation: int) -> tuple[int, int]:
-    """Number of present facts of a relation, and of rows of its trace."""
+def count(table: layout.Int64s, relation: int) -> int:
+    """Number of present facts of a relation."""
     slots = int64_column(views.fact_table(table))
     present = 0
-    trace_rows = 0
     for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
         fact = member(table, slots[i], relation)
-        if fact == 0:
-            continue
-        present += presence(table, fact)
-        entry = facts.first_entry(fact)
-        while entry != 0:
-            trace_rows += facts.multiplicity(table, entry) != 0
-            entry = facts.next_entry(table, entry)
-    return present, trace_rows
+        if fact != 0:
+            present += presence(table, fact)
+    return present
 
 
 @kernel
@@ -59,33 +53,6 @@ def read_facts(table: layout.Int64s, relation: int, args: layout.Int32s) -> None
         for j in range(args.shape[1]):
             args[row, j] = facts.argument(table, fact, j)
         row += 1
-
-
-@kernel
-def read_trace(
-    table: layout.Int64s,
-    relation: int,
-    args: layout.Int32s,
-    iterations: layout.Int32s,
-    multiplicities: layout.Int64s,
-) -> None:
-    """Fill in the multiplicities of a relation by fact and iteration."""
-    slots = int64_column(views.fact_table(table))
-    row = 0
-    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
-        fact = member(table, slots[i], relation)
-        if fact == 0:
-            continue
-        entry = facts.first_entry(fact)
-        while entry != 0:
-            multiplicity = facts.multiplicity(table, entry)
-            if multiplicity != 0:
-                for j in range(args.shape[1]):
-                    args[row, j] = facts.argument(table, fact, j)
-                iterations[row] = facts.iteration(table, entry)
-                multiplicities[row] = multiplicity
-                row += 1
-            entry = facts.next_entry(table, entry)
 
 
 @kernel
@@ -198,6 +165,41 @@ def matching(
             found[count] = fact
             count += 1
     return count
+
+
+@kernel
+def count_rows(table: layout.Int64s, records: layout.Int32s) -> int:
+    """Number of rows that facts have in the trace."""
+    rows = 0
+    for i in range(len(records)):
+        views.prefetch_unit(table, records[min(i + _AHEAD, len(records) - 1)])
+        rows += trace_rows(table, records[i])
+    return rows
+
+
+@kernel
+def read_trace(
+    table: layout.Int64s,
+    records: layout.Int32s,
+    args: layout.Int32s,
+    iterations: layout.Int32s,
+    multiplicities: layout.Int64s,
+) -> None:
+    """Fill in the multiplicities of facts by iteration."""
+    row = 0
+    for i in range(len(records)):
+        views.prefetch_unit(table, records[min(i + _AHEAD, len(records) - 1)])
+        fact = records[i]
+        entry = facts.first_entry(fact)
+        while entry != 0:
+            multiplicity = facts.multiplicity(table, entry)
+            if multiplicity != 0:
+                for j in range(args.shape[1]):
+                    args[row, j] = facts.argument(table, fact, j)
+                iterations[row] = facts.iteration(table, entry)
+                multiplicities[row] = multiplicity
+                row += 1
+            entry = facts.next_entry(table, entry)
 
 
 @kernel
