@@ -42,6 +42,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "graphs": ("--edges", "5000", "--updates", "50"),
     "program_graphs": ("--scale", "0.01", "--procedures", "500", "--variables", "100"),
     "compare": ("--scale", "1", "--quick"),
+    "published": ("--quick",),
     "machines": ("lubm", "sssp", "--scales", "1", "--edges", "2000"),
     "bootstrap": ("--scale", "1", "--rounds", "1"),
     "throughput": ("--scale", "1", "--rounds", "1"),

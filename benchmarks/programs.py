@@ -17,6 +17,8 @@ from streamreasoner.io.formats.ntriples import read
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -255,8 +257,29 @@ def andersen(variables: int, singles: int, batch: int) -> Case:
     )
 
 
+def classification(
+    name: str, tables: Mapping[str, NDArray[np.int32]], singles: int, batch: int
+) -> Case:
+    """The classification of an ontology, given as axioms in normal form: the predicates of `EL`."""
+    rows = tagged(*tables.values())
+    return Case(
+        f"classification of {name}, {len(rows):,} axioms",
+        "el",
+        EL,
+        tuple(tables),
+        ("sub", "link"),
+        rows,
+        *choose(rows, singles, batch),
+        widths=tuple(table.shape[1] for table in tables.values()),
+    )
+
+
 def tagged(*relations: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Rows of all relations, each preceded by the index of its relation."""
+    """Rows of all relations, each after the index of its relation, filled up with 0."""
+    widest = max(rows.shape[1] for rows in relations)
     return np.concatenate(
-        [np.insert(rows, 0, number, axis=1) for number, rows in enumerate(relations)]
+        [
+            np.pad(np.insert(rows, 0, number, axis=1), ((0, 0), (0, widest - rows.shape[1])))
+            for number, rows in enumerate(relations)
+        ]
     ).astype(np.int32)

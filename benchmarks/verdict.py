@@ -71,7 +71,7 @@ def _of_task(title: str, engines: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
         theirs = {
             name: taken
             for name, row in by_name.items()
-            if (row.get("remove") or (name == BATCH_ENGINE and task.startswith(BATCH)))
+            if (row.get("batch_remove") or (name == BATCH_ENGINE and task.startswith(BATCH)))
             and (taken := seconds(row, parts)) is not None
         }
         if mine is not None and theirs:

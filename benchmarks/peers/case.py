@@ -47,7 +47,8 @@ class Case:
         task: Name of the program in the crates of peers, or "" if none has it.
         rules: The program in our language.
         inputs: The input predicates. If there are several, column 0 of a row is the index of its
-            predicate and the rest are its arguments; if there is one, all columns are.
+            predicate and the rest are its arguments, with 0 in columns that it does not have; if
+            there is one, all columns are.
         outputs: The derived predicates that are compared.
         rows: The input, int32 of shape (n, columns), distinct.
         singles: Rows of the input that are removed and added back one by one.
@@ -55,6 +56,7 @@ class Case:
         parameters: Numbers that the crates' programs need.
         terms: From the numbers in rows to canonical terms.
         numbers: From terms to numbers.
+        widths: The columns of each input predicate, where they differ.
     """
 
     name: str
@@ -68,12 +70,17 @@ class Case:
     parameters: tuple[int, ...] = ()
     terms: Callable[[NDArray[np.integer]], pa.Array] = integers
     numbers: Callable[[pa.Array], NDArray[np.int64]] = numbers
+    widths: tuple[int, ...] = ()
 
     def split(self, rows: NDArray[np.int32]) -> dict[str, NDArray[np.int32]]:
         """Arguments by input predicate; those of shape (0, n) are left out."""
         if len(self.inputs) == 1:
             return {self.inputs[0]: rows}
-        parts = {name: rows[rows[:, 0] == i, 1:] for i, name in enumerate(self.inputs)}
+        widths = self.widths or [rows.shape[1] - 1] * len(self.inputs)
+        parts = {
+            name: rows[rows[:, 0] == i, 1 : 1 + width]
+            for i, (name, width) in enumerate(zip(self.inputs, widths, strict=True))
+        }
         return {name: part for name, part in parts.items() if len(part)}
 
 

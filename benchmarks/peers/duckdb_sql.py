@@ -52,6 +52,20 @@ CLIQUES = """
     JOIN link AS d ON a.x = d.x JOIN link AS e ON a.y = e.x AND d.y = e.y
     JOIN link AS f ON b.y = f.x AND d.y = f.y
 """
+# A node's number is half the hash of a text, as Logica has it, modulo the number of nodes.
+HASHED = """
+    SELECT x::INTEGER, y::INTEGER FROM (
+        SELECT (hash('a-' || i) // 2::UBIGINT) % $nodes AS x,
+               (hash('b-' || i) // 2::UBIGINT) % $nodes AS y, i
+        FROM range($nodes * 11) AS numbers(i)
+    ) WHERE x <> y ORDER BY i LIMIT $nodes * 10
+"""
+
+
+def hashed(nodes: int) -> NDArray[np.int32]:
+    """The graph of Logica's benchmark with that many nodes: distinct edges, ten for each node."""
+    edges = require("duckdb").connect().execute(HASHED, {"nodes": nodes})
+    return np.unique(_rows(edges), axis=0).astype(np.int32)
 
 
 def table(edges: NDArray[np.int32], threads: int = 1) -> Any:

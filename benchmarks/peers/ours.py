@@ -96,8 +96,7 @@ def run(case: Case) -> Result:
     for row in case.singles:
         removes.append(driver.apply(driver.encode(row[None], -1))[0])
         adds.append(driver.apply(driver.encode(row[None], 1))[0])
-    batch_remove, _ = driver.apply(driver.encode(case.batch, -1))
-    batch_add, _ = driver.apply(driver.encode(case.batch, 1))
+    batches = [driver.apply(driver.encode(case.batch, sign))[0] for sign in (-1, 1)]
     if checksums != {name: checksum(driver.facts(name)) for name in case.outputs}:
         raise RuntimeError(f"The state after the updates of {case.name} is not that before them.")
     return Result(
@@ -107,8 +106,7 @@ def run(case: Case) -> Result:
         checksums,
         median(removes),
         median(adds),
-        batch_remove,
-        batch_add,
+        *(batches if len(case.batch) else ()),
     )
 
 

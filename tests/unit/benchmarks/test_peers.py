@@ -24,6 +24,7 @@ CASES = [
     programs.cspa("httpd", 0.0002, 2, 20),
     programs.csda(2, 2, 20),
     programs.andersen(30, 2, 10),
+    programs.classification("axioms", generators.ontology(60), 2, 10),
 ]
 TOLD = {
     "facts": {"path": 3},

@@ -28,12 +28,14 @@ use timely::Config;
 
 use clock::Clock;
 use report::Report;
-use rows::Row;
 use tally::Tally;
 use tasks::{Diff, Epoch};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Up to three columns; those that a task does not have are 0.
+pub type Row = (i32, i32, i32);
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -62,7 +64,10 @@ fn main() {
             numbers.len()
         ));
     }
-    let read = |path: &String| rows::read(path, arity).unwrap_or_else(|reason| fail(&reason));
+    let read = |path: &String| -> Vec<Row> {
+        let cells = rows::read(path, arity).unwrap_or_else(|reason| fail(&reason));
+        cells.iter().map(|row| (row[0], row[1], row[2])).collect()
+    };
     let (loaded, singles, batch) = (read(loaded), read(singles), read(batch));
 
     let name = task.clone();

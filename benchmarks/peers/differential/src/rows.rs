@@ -1,13 +1,13 @@
 //! Files of rows: int32, little-endian, row after row, nothing else; and checksums of rows.
 //!
-//! The task knows how many columns a row has. Invariant: a row has three columns in memory, those
+//! The task knows how many columns a row has. Invariant: a row has four columns in memory, those
 //! that the file does not have are 0.
 
-/// Up to three columns.
-pub type Row = (i32, i32, i32);
+/// Up to four columns.
+pub type Cells = [i32; 4];
 
 /// The rows of a file whose rows have `arity` columns, or why it has none.
-pub fn read(path: &str, arity: usize) -> Result<Vec<Row>, String> {
+pub fn read(path: &str, arity: usize) -> Result<Vec<Cells>, String> {
     let bytes = std::fs::read(path).map_err(|reason| format!("{path}: {reason}"))?;
     if bytes.len() % (4 * arity) != 0 {
         return Err(format!(
@@ -16,11 +16,11 @@ pub fn read(path: &str, arity: usize) -> Result<Vec<Row>, String> {
         ));
     }
     let row = |cells: &[u8]| {
-        let mut columns = [0; 3];
+        let mut columns = [0; 4];
         for (column, cell) in columns.iter_mut().zip(cells.chunks_exact(4)) {
             *column = i32::from_le_bytes([cell[0], cell[1], cell[2], cell[3]]);
         }
-        (columns[0], columns[1], columns[2])
+        columns
     };
     Ok(bytes.chunks_exact(4 * arity).map(row).collect())
 }

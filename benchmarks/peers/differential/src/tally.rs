@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use differential_dataflow::VecCollection;
 
-use crate::rows::{mix, Row};
+use crate::rows::mix;
 use crate::tasks::{Diff, Epoch};
+use crate::Row;
 
 type Entry = (&'static str, Arc<(AtomicI64, AtomicU64)>);
 

@@ -10,7 +10,7 @@ use differential_dataflow::VecCollection;
 use timely::order::Product;
 
 use crate::planned::{self, Vocabulary};
-use crate::rows::Row;
+use crate::Row;
 
 /// Logical time of the input.
 pub type Epoch = u32;

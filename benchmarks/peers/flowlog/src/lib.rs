@@ -17,10 +17,12 @@ mod rows;
 
 use clock::{Clock, Seconds};
 use report::{Report, Total};
-pub use rows::Row;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Up to four columns; those that a task does not have are 0.
+pub type Row = (i32, i32, i32, i32);
 
 /// Facts of a relation as cells, at least three of them, each with its change.
 pub type Changes = Vec<(&'static str, Vec<(Vec<i32>, i32)>)>;
@@ -55,7 +57,11 @@ impl Arguments {
         let [mode, workers, loaded, singles, batch] = arguments.as_slice() else {
             fail("Usage: TASK incremental|batch WORKERS ROWS SINGLES BATCH");
         };
-        let read = |path: &String| rows::read(path, arity).unwrap_or_else(|reason| fail(&reason));
+        let read = |path: &String| -> Vec<Row> {
+            let cells = rows::read(path, arity).unwrap_or_else(|reason| fail(&reason));
+            let row = |&[first, second, third, fourth]: &[i32; 4]| (first, second, third, fourth);
+            cells.iter().map(row).collect()
+        };
         Arguments {
             incremental: mode == "incremental",
             workers: workers

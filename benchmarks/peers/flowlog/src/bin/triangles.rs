@@ -1,7 +1,7 @@
 flowlog_peer::program!(
     "triangles", 3,
     [
-        insert_edge remove_edge (i32, i32, i32) => Some
+        insert_edge remove_edge (i32, i32, i32) => |row| Some((row.0, row.1, row.2))
     ],
     [
         triangle "triangle" => |f: (i32, i32, i32)| vec![f.0, f.1, f.2]
