@@ -1,12 +1,13 @@
-"""Memory: what the dictionary takes for a term, by kind of term, and what compressing costs.
+"""Memory: what terms and facts take, by what takes it, and what compressing terms costs.
 
     python benchmarks/memory.py [--scale 50] [--terms 300000] [--json FILE]
 
-The claims: LUBM's terms take at most 45 bytes each, hash table included; the text of a term takes
-at most a byte more than it has, whatever it is; and to add LUBM's terms, and to find them in random
-order, takes at most twice what it takes without compressing. Times are processor time on one core,
-the best of some rounds in turns, of a dictionary as it is, of one that has learned no symbols, and
-of Arrow on columns of text.
+The claims: records take at most 40 bytes for a fact of LUBM under ρDF, besides hash tables; a term
+of LUBM takes at most 45 bytes, hash table included; the text of a term takes at most a byte more
+than it has, whatever it is; and to add LUBM's terms, and to find them in random order, takes at
+most twice what it takes without compressing. Times are processor time on one core, the best of some
+rounds in turns, of a dictionary as it is, of one that has learned no symbols, and of Arrow on
+columns of text.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks import harness
+from benchmarks.driver import Kernel, updates
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.io.formats.ntriples import read
 from streamreasoner.rdf.dictionary import ID_BYTES, MAX_TERMS, Dictionary
 from streamreasoner.rdf.kernels.term_texts import BLOCK
@@ -34,11 +37,13 @@ from streamreasoner.rdf.kernels.term_texts import BLOCK
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MOST_BYTES = 45
+MOST_BYTES, MOST_RECORD_BYTES = 45, 40
 ROUNDS = 5
 SAMPLED = 200_000  # terms that are found and read
 XSD = "http://www.w3.org/2001/XMLSchema#"
 SIZES = ("terms", "text", "kept", "ends", "slots", "symbols", "all")
+RECORD_SIZES = ("entry", "class", "arguments", "links", "padding", "other_records")
+FACT_SIZES = (*RECORD_SIZES, "table", "groups", "all")
 TIMES = ("add", "plain_add", "arrow_add", "find", "plain_find", "read", "plain_read", "arrow_read")
 
 
@@ -50,12 +55,46 @@ def main() -> int:
     arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
     options = arguments.parse_args()
     figures: dict[str, Any] = harness.machine()
+    figures["facts"] = harness.apart(facts, options.scale)
     kinds = {f"LUBM({options.scale})": lubm(options.scale), **generated(options.terms)}
     figures["kinds"] = {kind: measure(terms) for kind, terms in kinds.items()}
-    figures["claims"] = claims(figures["kinds"], f"LUBM({options.scale})")
+    figures["claims"] = claims(figures, f"LUBM({options.scale})")
     figures["tables"] = tables(figures)
     harness.save(options.json, figures)
     return 0 if all(figures["claims"].values()) else 1
+
+
+def facts(scale: int) -> dict[str, float]:
+    """Bytes of a fact of LUBM under ρDF, by what takes them."""
+    dictionary = Dictionary()
+    triples = [block for path in harness.lubm(scale) for block in read(path, dictionary)]
+    kernel = Kernel("rho-df", dictionary)
+    kernel.load([updates("triple", np.concatenate(triples), 1)])
+    state = kernel._backend._state  # noqa: SLF001 - parts of what is in use
+    records = state.slots & layout.LOW
+    records = records[records != 0]
+    headers = state.units.view(np.int32)[layout.WORDS * records + layout.HEADER]
+    sizes = state.column(layout.CLASSES).reshape(-1, layout.CLASS_WIDTH)
+    of_class = np.bincount(headers & layout.CLASS_BITS, minlength=len(sizes))
+    units, arguments, links = (
+        int((of_class * sizes[:, field]).sum())
+        for field in (layout.CLASS_UNITS, layout.CLASS_ARITY, layout.CLASS_LINK_COUNT)
+    )
+    scalars = state.scalars
+    parts = {
+        "entry": layout.UNIT_BYTES * layout.ENTRY_UNITS * len(records),
+        "class": layout.WORD_BYTES * len(records),
+        "arguments": layout.WORD_BYTES * arguments,
+        "links": layout.WORD_BYTES * layout.LINK_WIDTH * links,
+    }
+    parts["padding"] = layout.UNIT_BYTES * units - sum(parts.values())
+    parts["other_records"] = layout.UNIT_BYTES * (int(scalars[layout.TOP]) - units)
+    parts["table"] = 8 * (int(scalars[layout.FACT_MASK]) + 1)
+    parts["all"] = kernel.statistics().bytes
+    parts["groups"] = 2 * parts["all"] - sum(parts.values())
+    return {"facts": len(records)} | {
+        name: round(used / len(records), 1) for name, used in parts.items()
+    }
 
 
 def lubm(scale: int) -> pa.LargeStringArray:
@@ -155,10 +194,14 @@ def timed(rows: int, works: dict[str, Callable[[], object]]) -> dict[str, float]
     return {name: round(taken / rows, 1) for name, taken in best.items()}
 
 
-def claims(kinds: dict[str, dict[str, float]], lubm_kind: str) -> dict[str, bool]:
+def claims(figures: dict[str, Any], lubm_kind: str) -> dict[str, bool]:
     """What is claimed, and whether it holds."""
+    kinds = figures["kinds"]
     found = kinds[lubm_kind]
+    in_records = sum(figures["facts"][name] for name in RECORD_SIZES)
     return {
+        f"{lubm_kind}: records of at most {MOST_RECORD_BYTES} bytes a fact": in_records
+        <= MOST_RECORD_BYTES,
         f"{lubm_kind}: at most {MOST_BYTES} bytes a term": found["all"] <= MOST_BYTES,
         "each kind: at most a byte more than the text": all(
             each["kept"] <= each["text"] + 1 for each in kinds.values()
@@ -170,8 +213,14 @@ def claims(kinds: dict[str, dict[str, float]], lubm_kind: str) -> dict[str, bool
 
 def tables(figures: dict[str, Any]) -> list[dict[str, Any]]:
     """The tables, printed."""
-    kinds = figures["kinds"].items()
+    kinds, of_facts = figures["kinds"].items(), figures["facts"]
     return [
+        harness.print_table(
+            "Bytes of a fact",
+            ("facts", *(name.replace("_", " ") for name in FACT_SIZES)),
+            [(of_facts["facts"], *(of_facts[name] for name in FACT_SIZES))],
+            "LUBM under `rho-df`. Groups: arrays by id, and slots of groups with longer keys.",
+        ),
         harness.print_table(
             "Bytes of a term",
             ("terms of", "number", "text", "text kept", "ends", "hash slots", "symbols", "all"),

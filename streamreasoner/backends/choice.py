@@ -24,8 +24,8 @@ from streamreasoner.system.processors import MOST_CORES
 _log = logging.getLogger(__name__)
 _MEBIBYTE = 1 << 20
 _SHARE = 0.6  # of the memory available to this process
-_FACT_BYTES = 75  # docs/benchmarks.md, kernel
-_RECORD_BYTES = 60  # the part of these in the arena
+_FACT_BYTES = 60  # docs/benchmarks.md, memory: for programs with more arrangements than its own
+_RECORD_BYTES = 44  # the part of these in the arena
 _TERM_BYTES = 65  # docs/benchmarks.md, memory: compressed text, its end and hash slot
 _TEXT_BYTES = 45  # the part of these that is text
 _RETURN_BELOW = 0.5

@@ -24,8 +24,9 @@ _ID_LIMIT = (1 << 31) - 1  # facts, entries and nodes are int32
 UNIT_BYTES = 8
 ADDRESSABLE_UNITS = _ID_LIMIT
 """Units of the arena that int32 can address: 16 GiB, however large the machine."""
-_LEAST_FACT = 24  # bytes of a record without arguments and links
-_LEAST_ENTRY = 16  # bytes of an entry, and of a group with a key
+_LEAST_FACT = 16  # bytes of a record with an argument at most, and without links
+_LEAST_ENTRY = 8  # bytes of an entry
+_LEAST_GROUP = 16  # bytes of a group with a key
 _FIRST_TABLE_SIZE = 1 << 12
 _SORTED_SHARE = 8  # sorted groups have at most this share of the memory
 _LOG_SHARE = 64  # the log of a load, and its rows by group, have at most this share of the memory
@@ -89,6 +90,7 @@ class Arena:
         units = arena_units(share)
         facts = reservable(share * _LEAST_FACT, at_most=_ID_LIMIT)
         entries = reservable(share * _LEAST_ENTRY, at_most=_ID_LIMIT)
+        groups = reservable(share * _LEAST_GROUP, at_most=_ID_LIMIT)
         members = reservable(share * UNIT_BYTES * _SORTED_SHARE, at_most=_ID_LIMIT)
         log = log_rows() // share
         targets = reservable(share * 4 * _TARGET_SHARE, at_most=_ID_LIMIT)
@@ -96,8 +98,8 @@ class Arena:
             layout.ARENA: ReservedColumn(np.int64, units, huge_pages=True),
             layout.FACT_TABLE: ReservedColumn(np.int64, 4 * facts, huge_pages=True),
             layout.FACT_TABLE + 1: ReservedColumn(np.int64, 4 * facts, huge_pages=True),
-            layout.GROUP_TABLE: ReservedColumn(np.int64, 4 * entries, huge_pages=True),
-            layout.GROUP_TABLE + 1: ReservedColumn(np.int64, 4 * entries, huge_pages=True),
+            layout.GROUP_TABLE: ReservedColumn(np.int64, 4 * groups, huge_pages=True),
+            layout.GROUP_TABLE + 1: ReservedColumn(np.int64, 4 * groups, huge_pages=True),
             layout.JOURNAL_FACTS: ReservedColumn(np.int64, facts, huge_pages=True),
             layout.JOURNAL_ENTRIES: ReservedColumn(np.int64, 2 * entries, huge_pages=True),
             layout.JOURNAL_NEXT: ReservedColumn(np.int32, facts, huge_pages=True),

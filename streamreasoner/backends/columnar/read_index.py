@@ -75,7 +75,8 @@ class ReadIndex:
             self.clear()
             return
         records = (journaled & layout.LOW).astype(np.int32)
-        headers = state.units.view(np.int32)[layout.WORDS * records.astype(np.int64)]
+        at = layout.WORDS * records.astype(np.int64) + layout.HEADER
+        headers = state.units.view(np.int32)[at]
         self._fresh.append(records[headers & layout.FRESH != 0])
         self._count += len(self._fresh[-1])
 

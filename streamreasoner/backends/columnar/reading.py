@@ -93,7 +93,7 @@ def records_of(
     for start in range(0, len(slots), _SLOTS):
         records = slots[start : start + _SLOTS] & layout.LOW
         records = records[records != 0]
-        kinds = words[layout.WORDS * records] & layout.CLASS_BITS
+        kinds = words[layout.WORDS * records + layout.HEADER] & layout.CLASS_BITS
         mine = is_wanted[kinds]
         found.append(np.array((records[mine], of_class[kinds[mine]]), np.int32))
     return tuple(np.concatenate(found, axis=1))

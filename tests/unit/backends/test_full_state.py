@@ -100,7 +100,7 @@ def test_a_change_of_the_program_that_does_not_fit_is_rolled_back(room):
 
 def test_a_change_of_the_program_needs_room_in_each_part(monkeypatch):
     """Where one part does not have it, nothing changes; more parts have it."""
-    monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", 500)
+    monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", 370)
     more = check_text(PATHS + "".join(f"also{i}(?y, ?x) :- edge(?x, ?y).\n" for i in range(8)))
     one, several = Driver(check_text(PATHS)), Driver(check_text(PATHS), store=in_memory(4))
     for driver in (one, several):

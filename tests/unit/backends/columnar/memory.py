@@ -58,7 +58,7 @@ class Regime:
         return st.lists(step, max_size=16)
 
 
-_MULTIPLICITIES = st.sampled_from((1, 1, -1, 2, -2, 3, -3))
+_MULTIPLICITIES = st.sampled_from((1, 1, -1, 2, -2, 3, -3, layout.LARGEST, -layout.LARGEST))
 
 DENSE = Regime(ids=st.integers(1, 8), arity=2, last=12)
 """Few ids: long chains, keys of one argument in arrays by id, many iterations a fact."""
@@ -180,17 +180,44 @@ class Memory:
 
     def class_row(self, address):
         """The row of a record's class."""
-        kind = int(self.words[2 * address]) & layout.CLASS_BITS
+        kind = self.header(address) & layout.CLASS_BITS
         rows = self.state.column(layout.CLASSES)
         return rows[kind * layout.CLASS_WIDTH : (kind + 1) * layout.CLASS_WIDTH].tolist()
 
     def entries(self, address):
         """The addresses of a record's entries: the one in the record, then the others."""
-        found, entry = [], address + 1
+        found, entry = [], address
         while entry:
             found.append(entry)
-            entry = int(self.words[2 * entry + 3])
+            entry = int(self.words[2 * entry + layout.ENTRY_NEXT])
+            if entry < 0:
+                entry = int(self.words[2 * ~entry + layout.NUMBERS_NEXT])
         return found
+
+    def header(self, address):
+        """Class and flags of a record."""
+        return int(self.words[2 * address + layout.HEADER])
+
+    def numbers_of(self, entry):
+        """The record for the numbers of an entry, or 0."""
+        following = int(self.words[2 * entry + layout.ENTRY_NEXT])
+        return ~following if following < 0 else 0
+
+    def entry(self, entry):
+        """Iteration of an entry, and what it has."""
+        state, numbers = int(self.words[2 * entry + layout.ENTRY_STATE]), self.numbers_of(entry)
+        iteration = (state >> layout.ITERATION_SHIFT) & layout.HIGH_ITERATION
+        multiplicity = state >> layout.MULTIPLICITY_SHIFT
+        if numbers:
+            multiplicity = int(self.state.units[numbers])
+            assert iteration in (int(self.words[2 * numbers + 2]), layout.HIGH_ITERATION)
+            iteration = int(self.words[2 * numbers + 2])
+        return iteration, Entry(
+            multiplicity,
+            (state & layout.TRANSITION_BITS) - 1,
+            bool(state & layout.TOUCHED),
+            bool(state & layout.JOURNALED),
+        )
 
     def records(self):
         """Fact -> record, of all facts in the table of facts."""
@@ -201,17 +228,12 @@ class Memory:
 
     def record(self, address):
         """The record at an address."""
-        header = int(self.words[2 * address])
+        header = self.header(address)
         entries = {}
         for entry in self.entries(address):
-            unit, iteration = int(self.state.units[entry]), int(self.words[2 * entry + 2])
+            iteration, held = self.entry(entry)
             assert iteration not in entries
-            entries[iteration] = Entry(
-                unit >> layout.MULTIPLICITY_SHIFT,
-                (unit & layout.TRANSITION_BITS) - 1,
-                bool(unit & layout.TOUCHED),
-                bool(unit & layout.JOURNALED),
-            )
+            entries[iteration] = held
         kind = header & layout.CLASS_BITS
         return Record(address, kind, header & ~layout.CLASS_BITS, entries)
 
@@ -236,7 +258,7 @@ class Memory:
         """Fact -> change of its transition, of the listed deltas, as their headers say."""
         found = {}
         for delta in self.reserved(layout.DELTAS)[: self.scalars[layout.DELTA_COUNT]].tolist():
-            header = int(self.words[2 * (delta & LOW)])
+            header = self.header(delta & LOW)
             change = (header & layout.DELTA_BITS) >> layout.DELTA_SHIFT
             assert header & layout.CLASS_BITS == (delta >> 32) & layout.CLASS_BITS
             assert change == delta >> layout.DELTA_CHANGE_SHIFT
@@ -299,7 +321,7 @@ class Memory:
         found, previous = [], 0
         address, _ = self.first(number, key)
         while address:
-            kind = int(self.words[2 * address]) & layout.CLASS_BITS
+            kind = self.header(address) & layout.CLASS_BITS
             offsets = self.state.column(layout.LINK_OFFSETS)
             offset = int(offsets[kind * self.scalars[layout.ARRANGEMENT_COUNT] + number])
             assert self.words[2 * address + offset + 1] == previous
@@ -320,13 +342,16 @@ class Memory:
             record = head
             while record:
                 yield record, units
-                record = int(self.words[2 * record])
+                record = int(self.words[2 * record + layout.FREE_NEXT])
 
     def _of_facts(self):
         for record in self.records().values():
             yield record.address, self.class_row(record.address)[layout.CLASS_UNITS]
-            for entry in self.entries(record.address)[1:]:
-                yield entry, 2
+            entries = self.entries(record.address)
+            for entry in entries[1:]:
+                yield entry, layout.ENTRY_UNITS
+            for numbers in filter(None, map(self.numbers_of, entries)):
+                yield numbers, layout.NUMBERS_UNITS
 
     def _of_groups(self):
         indexed = {

@@ -51,11 +51,33 @@ def signed(before, after):
 @given(data=st.data(), ends=st.lists(st.booleans(), min_size=1, max_size=5))
 def test_an_epoch_is_kept_or_undone(regime, data, ends):
     """Its changes are differences of states; a commit keeps the new one, a rollback the old."""
-    memory, before = Memory(PROGRAMS[regime.arity]), State()
     pool = data.draw(regime.facts())
+    keep_or_undo(PROGRAMS[regime.arity], pool, regime.steps(), data, ends)
+
+
+LARGE = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.sampled_from((0, 1, *range(layout.HIGH_ITERATION - 1, layout.HIGH_ITERATION + 2))),
+        st.sampled_from((1, -1, layout.LARGEST, -layout.LARGEST, 1 << 40, -(1 << 40))),
+    ),
+    max_size=8,
+)
+
+
+@FEW
+@given(data=st.data(), ends=st.lists(st.booleans(), min_size=1, max_size=5))
+def test_so_is_an_epoch_of_large_numbers(data, ends):
+    """Entries have no room for some of them: these have records that end with their entries."""
+    keep_or_undo(PROGRAMS[2], [("e", (1, 2)), ("e", (2, 3))], LARGE, data, ends)
+
+
+def keep_or_undo(program, pool, steps, data, ends):
+    """Add to facts of a pool in some epochs, each of which is kept or undone, and check them."""
+    memory, before = Memory(program), State()
     for commits in ends:
         after = before.copy()
-        for choice, iteration, multiplicity in data.draw(regime.steps()):
+        for choice, iteration, multiplicity in data.draw(steps):
             memory.add(pool[choice % len(pool)], iteration, multiplicity)
             after.add(pool[choice % len(pool)], iteration, multiplicity)
         settled = commits or data.draw(st.booleans())
@@ -83,8 +105,9 @@ def assert_committed(memory, model):
     assert memory.touched() == {}
     assert changes_of(memory) == ({}, {}, {})
     for fact, record in memory.records().items():
-        assert record.flags & (layout.FRESH | layout.DELTA_BITS) == 0
-        assert memory.words[2 * record.address + layout.JOURNAL_WORD] == 0
+        assert record.flags & (layout.FRESH | layout.DELTA_BITS | layout.NOTED_BITS) == 0
+        state = memory.words[2 * record.address + layout.ENTRY_STATE]
+        assert state & layout.FACT_JOURNALED == 0
         assert not any(each.touched or each.journaled for each in record.entries.values())
         assert record.entries.keys() == model.multiplicities[fact].keys()
     sizes = [layout.PRESENT, layout.ASSERTED, layout.BELOW_ZERO, layout.TRACE_ROWS]

@@ -10,7 +10,7 @@ from unit.backends.columnar.test_log import ASSERTED
 
 from streamreasoner.backends.columnar.kernels.epoch import journal
 from streamreasoner.backends.columnar.kernels.loading import absorb, log, merge
-from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records import entry, layout
 
 
 @FEW
@@ -63,8 +63,8 @@ def test_records_of_rows_are_withdrawn_with_their_epoch(rows):
 def test_a_multiplicity_that_overflows_is_told():
     """As if it had been added without a log."""
     load = Load([0])
-    entry = load.memory.find(load.pool[0]) + 1
+    fact, most = load.memory.find(load.pool[0]), layout.MAX_MULTIPLICITY - 1
+    assert entry.add_multiplicity(load.memory.table, fact, 0, most) == layout.OK
     load.push([(0, 1)], 0)
-    load.memory.state.units[entry] += (layout.MAX_MULTIPLICITY - 1) << layout.MULTIPLICITY_SHIFT
     assert absorb.absorb(load.memory.table) == layout.OK
     assert merge.merge(load.memory.table) == layout.OVERFLOW

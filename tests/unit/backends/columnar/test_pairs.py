@@ -88,8 +88,9 @@ def test_a_pair_differs_in_its_value_only(first, second, signs):
     deltas = memory.reserved(layout.DELTAS)
     for i, (fact, change) in enumerate(zip(facts, changes, strict=True)):
         deltas[i] = fact
-        header = int(memory.words[2 * fact]) & ~layout.DELTA_BITS
-        memory.words[2 * fact] = header | ((change + layout.DELTA_ZERO) << layout.DELTA_SHIFT)
+        header = memory.header(fact) & ~layout.DELTA_BITS
+        header |= (change + layout.DELTA_ZERO) << layout.DELTA_SHIFT
+        memory.words[2 * fact + layout.HEADER] = header
     if first != second:
         expected = first[0] == second[0] and changes == [1, -1]
         assert bool(is_pair(memory.table, 0, 2)) == expected

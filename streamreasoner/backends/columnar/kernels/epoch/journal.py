@@ -12,6 +12,7 @@ from streamreasoner.backends.columnar.kernels.records.arrangement import arrange
 from streamreasoner.backends.columnar.kernels.records.counter import uncount
 from streamreasoner.backends.columnar.kernels.records.entry import (
     forget_touched,
+    free_numbers,
     has_transitions,
     state_of,
     trace_rows,
@@ -45,7 +46,7 @@ def commit(table: layout.Int64s) -> None:
     for i in range(scalars[layout.JOURNALED_ENTRIES]):
         lists.prefetch_journaled_entry(table, i)
         entry = lists.journaled_entry(table, i)
-        views.units(table)[entry] &= ~layout.JOURNALED
+        facts.unflag(table, entry, layout.JOURNALED)
         multiplicity = facts.multiplicity(table, entry)
         scalars[layout.TRACE_ROWS] += (multiplicity != 0) - (
             lists.multiplicity_before(table, i) != 0
@@ -74,9 +75,17 @@ def commit(table: layout.Int64s) -> None:
         scalars[layout.BELOW_ZERO] += (after & layout.WAS_BELOW_ZERO != 0) - (
             before & layout.WAS_BELOW_ZERO != 0
         )
-        facts.set_word(table, fact, layout.JOURNAL_WORD, 0)
-        _free_empty(table, fact)
+        facts.unflag(table, facts.first_entry(fact), layout.FACT_JOURNALED)
+        if not _is_kept(table, fact):
+            _free_empty(table, fact)
     _end(table)
+
+
+@inlined
+def _is_kept(table: layout.Int64s, fact: int) -> bool:
+    """Whether a fact has a single entry, with a transition, so that nothing of it is freed."""
+    entry = facts.first_entry(fact)
+    return facts.next_entry(table, entry) == 0 and facts.transition(table, entry) != 0
 
 
 @kernel
@@ -90,7 +99,7 @@ def rollback(table: layout.Int64s, values: layout.Int64s) -> int:
 def withdraw_epoch(table: layout.Int64s, values: layout.Int64s) -> int:
     """Restore every multiplicity, and note the former state of the journaled facts; a status.
 
-    It is in their journal word, plus 1, until `rederive`.
+    It is in their headers, plus 1, until `rederive`.
     """
     uncount(table)
     clear_deltas(table)
@@ -101,11 +110,11 @@ def withdraw_epoch(table: layout.Int64s, values: layout.Int64s) -> int:
     status = withdraw_matches(table, values)
     for i in range(views.scalars(table)[layout.JOURNALED_ENTRIES]):
         entry = lists.journaled_entry(table, i)
-        views.units(table)[entry] &= ~layout.JOURNALED
+        facts.unflag(table, entry, layout.JOURNALED)
         facts.set_multiplicity(table, entry, lists.multiplicity_before(table, i))
     for i in range(views.scalars(table)[layout.JOURNALED_FACTS]):
         fact = lists.journaled_fact(table, i)
-        facts.set_word(table, fact, layout.JOURNAL_WORD, 1 + lists.state_before(table, i))
+        facts.mark(table, fact, (1 + lists.state_before(table, i)) << layout.NOTED_SHIFT)
         if facts.has(table, fact, layout.FRESH):
             entry = facts.first_entry(fact)
             while entry != 0:
@@ -121,8 +130,8 @@ def rederive(table: layout.Int64s, values: layout.Int64s) -> int:
     status = max(status, finish(table, values, emits=False))
     for i in range(views.scalars(table)[layout.JOURNALED_FACTS]):
         fact = lists.journaled_fact(table, i)
-        facts.unmark(table, fact, layout.FRESH)
-        facts.set_word(table, fact, layout.JOURNAL_WORD, 0)
+        facts.unmark(table, fact, layout.FRESH | layout.NOTED_BITS)
+        facts.unflag(table, facts.first_entry(fact), layout.FACT_JOURNALED)
         _free_empty(table, fact)
     _end(table)
     return status
@@ -239,7 +248,7 @@ def _untouch(table: layout.Int64s, node: int) -> None:
     while node != 0:
         entry = facts.first_entry(lists.touched_fact(table, node))
         while entry != 0:
-            facts.untouch(table, entry)
+            facts.unflag(table, entry, layout.TOUCHED)
             entry = facts.next_entry(table, entry)
         node = lists.next_touched_node(table, node)
 
@@ -253,13 +262,15 @@ def _free_empty(table: layout.Int64s, fact: int) -> None:
     while entry != 0:
         following = facts.next_entry(table, entry)
         if facts.is_empty_entry(table, entry):
-            facts.set_word(table, previous, layout.ENTRY_NEXT, following)
+            facts.set_next_entry(table, previous, following)
+            free_numbers(table, entry)
             release(table, entry, layout.ENTRY_UNITS)
         else:
             previous = entry
         entry = following
     last = False
     if facts.is_empty_entry(table, inline):
+        free_numbers(table, inline)
         entry = facts.next_entry(table, inline)
         last = entry == 0
         if entry != 0:

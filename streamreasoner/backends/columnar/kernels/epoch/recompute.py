@@ -13,6 +13,7 @@ from streamreasoner.backends.columnar.kernels.records.entry import (
     find_entry,
     journal_entry,
     journal_with,
+    make_room,
     new_record,
     state_of,
 )
@@ -141,7 +142,7 @@ def _compare_facts(
                 if differs < 0:
                     return -1
                 if differs == 0 and state == state_of(table, fact):
-                    facts.set_word(table, fact, layout.JOURNAL_WORD, 0)
+                    facts.unflag(table, facts.first_entry(fact), layout.FACT_JOURNALED)
                     continue
             journal_with(table, fact, kind, state)
     return common
@@ -158,7 +159,8 @@ def _compare_entries(table: layout.Int64s, fact: int, former: layout.Int64s, oth
     while entry != 0:
         before = _multiplicity(former, other, facts.iteration(table, entry))
         if facts.multiplicity(table, entry) != before:
-            journal_entry(table, fact, entry, before)
+            if _journal_former(table, fact, entry, before) != layout.OK:
+                return -1
             differs = 1
         elif facts.is_empty_entry(table, entry):
             differs = 1
@@ -180,9 +182,8 @@ def _add_entries(table: layout.Int64s, fact: int, former: layout.Int64s, other: 
         iteration = facts.iteration(former, entry)
         if before != 0 and find_entry(table, fact, iteration) == 0:
             empty = entry_at(table, fact, iteration)
-            if empty == 0:
+            if empty == 0 or _journal_former(table, fact, empty, before) != layout.OK:
                 return -1
-            journal_entry(table, fact, empty, before)
             added = 1
         entry = facts.next_entry(former, entry)
     return added
@@ -210,9 +211,18 @@ def _add_lost(table: layout.Int64s, former: layout.Int64s, found: layout.Int64s)
 
 
 @inlined
+def _journal_former(table: layout.Int64s, fact: int, entry: int, before: int) -> int:
+    """Journal an entry with its multiplicity in the former state; returns a status."""
+    status = make_room(table, entry, before)
+    if status == layout.OK:
+        journal_entry(table, fact, entry, before)
+    return status
+
+
+@inlined
 def _former_state(former: layout.Int64s, fact: int) -> int:
     """The state of a fact before the epoch, which has been withdrawn but not rederived."""
-    noted = facts.word(former, fact, layout.JOURNAL_WORD)
+    noted = (facts.header(former, fact) & layout.NOTED_BITS) >> layout.NOTED_SHIFT
     return noted - 1 if noted != 0 else state_of(former, fact)
 
 
@@ -235,6 +245,7 @@ def _add_empty(table: layout.Int64s, former: layout.Int64s, other: int, tag: int
     if fact == 0:
         return layout.FULL
     before = facts.multiplicity(former, facts.first_entry(other))
-    journal_entry(table, fact, facts.first_entry(fact), before)
+    if _journal_former(table, fact, facts.first_entry(fact), before) != layout.OK:
+        return layout.FULL
     journal_with(table, fact, kind, _former_state(former, other))
     return layout.OK if _add_entries(table, fact, former, other) >= 0 else layout.FULL

@@ -78,7 +78,7 @@ def lacking(table: layout.Int64s, needed: layout.Int64s) -> int:
         count, record = needed[units], views.free(table)[units]
         while count > 0 and record != 0:
             count -= 1
-            record = facts.header(table, record)
+            record = facts.word(table, record, layout.FREE_NEXT)
         total += units * count
     return total
 
@@ -215,7 +215,7 @@ def touch_changed(table: layout.Int64s) -> None:
         entry = facts.first_entry(fact)
         while entry != 0:
             if facts.iteration(table, entry) == 0:
-                views.units(table)[entry] |= layout.TOUCHED
+                facts.flag(table, entry, layout.TOUCHED)
             entry = facts.next_entry(table, entry)
         touch_at_start(table, fact)
 

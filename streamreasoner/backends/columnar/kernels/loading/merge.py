@@ -13,6 +13,7 @@ from streamreasoner.backends.columnar.kernels.records.arrangement import prepend
 from streamreasoner.backends.columnar.kernels.records.entry import (
     entry_at,
     journal_with,
+    set_total,
     write_record,
 )
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
@@ -150,11 +151,7 @@ def _add(table: layout.Int64s, fact: int, iteration: int, multiplicity: int) -> 
     entry = entry_at(table, fact, iteration)
     if entry == 0:
         return layout.FULL
-    total = facts.multiplicity(table, entry) + multiplicity
-    if total > layout.MAX_MULTIPLICITY or total < -layout.MAX_MULTIPLICITY:
-        return layout.OVERFLOW
-    facts.add_to_multiplicity(table, entry, multiplicity)
-    return layout.OK
+    return set_total(table, entry, facts.multiplicity(table, entry) + multiplicity)
 
 
 @inlined

@@ -3,13 +3,16 @@
 An entry holds, for one iteration, a multiplicity, the stored transition and two flags: TOUCHED (it
 is in that iteration's list) and JOURNALED (the journal has its multiplicity before the epoch).
 Entries are kept until commit, even at zero, so that joins see both old and new transitions.
+
+An entry has room for small numbers. It gets a record for its numbers when one of them is large, and
+keeps it as long as it is there, so that a rollback needs no memory.
 """
 
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import enlist
-from streamreasoner.backends.columnar.kernels.records.fact_record import allocate
+from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, release
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.slots import insert
 from streamreasoner.native.compile import inlined, kernel
@@ -90,19 +93,66 @@ def entry_at(table: layout.Int64s, fact: int, iteration: int) -> int:
     entry = allocate(table, layout.ENTRY_UNITS)
     if entry == 0:
         return 0
-    facts.clear_entry(table, entry)
-    facts.set_word(table, entry, layout.ENTRY_ITERATION, iteration)
-    facts.set_word(
-        table, entry, layout.ENTRY_NEXT, facts.next_entry(table, facts.first_entry(fact))
-    )
-    facts.set_word(table, facts.first_entry(fact), layout.ENTRY_NEXT, entry)
+    if begin_entry(table, entry, iteration, 0) != layout.OK:
+        release(table, entry, layout.ENTRY_UNITS)
+        return 0
+    first = facts.first_entry(fact)
+    facts.set_next_entry(table, entry, facts.next_entry(table, first))
+    facts.set_next_entry(table, first, entry)
     return entry
+
+
+@inlined
+def begin_entry(table: layout.Int64s, entry: int, iteration: int, multiplicity: int) -> int:
+    """Give a new entry, a zeroed unit, its numbers; returns a status."""
+    if iteration < layout.HIGH_ITERATION and facts.is_small(multiplicity):
+        numbers = (multiplicity << layout.MULTIPLICITY_SHIFT) | (
+            iteration << layout.ITERATION_SHIFT
+        )
+        facts.set_word(table, entry, layout.ENTRY_STATE, numbers | layout.NO_TRANSITION)
+        return layout.OK
+    when = min(iteration, layout.HIGH_ITERATION) << layout.ITERATION_SHIFT
+    facts.set_word(table, entry, layout.ENTRY_STATE, when | layout.NO_TRANSITION)
+    return _add_numbers(table, entry, iteration, multiplicity)
+
+
+@inlined
+def make_room(table: layout.Int64s, entry: int, multiplicity: int) -> int:
+    """Let an entry have room for a multiplicity; returns a status."""
+    if facts.is_small(multiplicity) or facts.has_numbers(table, entry):
+        return layout.OK
+    when, present = facts.iteration(table, entry), facts.multiplicity(table, entry)
+    return _add_numbers(table, entry, when, present)
+
+
+@kernel
+def _add_numbers(table: layout.Int64s, entry: int, iteration: int, multiplicity: int) -> int:
+    """Give an entry a record for its numbers; returns a status."""
+    numbers = allocate(table, layout.NUMBERS_UNITS)
+    if numbers == 0:
+        return layout.FULL
+    views.units(table)[numbers + layout.NUMBERS_MULTIPLICITY] = multiplicity
+    facts.set_word(table, numbers, layout.NUMBERS_ITERATION, iteration)
+    facts.set_word(table, numbers, layout.NUMBERS_NEXT, facts.next_entry(table, entry))
+    facts.set_word(table, entry, layout.ENTRY_NEXT, ~numbers)
+    facts.set_small(table, entry, layout.ELSEWHERE)
+    return layout.OK
+
+
+@inlined
+def free_numbers(table: layout.Int64s, entry: int) -> None:
+    """Free the record for the numbers of an empty entry, if it has one; its successor stays."""
+    if facts.has_numbers(table, entry):
+        numbers = facts.numbers(table, entry)
+        facts.set_word(table, entry, layout.ENTRY_NEXT, facts.next_entry(table, entry))
+        facts.set_small(table, entry, 0)
+        release(table, numbers, layout.NUMBERS_UNITS)
 
 
 @inlined
 def journal_fact(table: layout.Int64s, fact: int) -> None:
     """Journal the state of an existing fact before its first change in an epoch."""
-    if facts.word(table, fact, layout.JOURNAL_WORD) == 0:
+    if not facts.is_fact_journaled(table, fact):
         journal_with(table, fact, facts.class_of(table, fact), state_of(table, fact))
 
 
@@ -111,12 +161,12 @@ def journal_with(table: layout.Int64s, fact: int, kind: int, state: int) -> None
     """Journal a fact of class *kind*, which is not journaled, with its state before the epoch."""
     lists.set_journaled_fact(table, views.scalars(table)[layout.JOURNALED_FACTS], fact, state, kind)
     views.scalars(table)[layout.JOURNALED_FACTS] += 1
-    facts.set_word(table, fact, layout.JOURNAL_WORD, 1)
+    facts.flag(table, facts.first_entry(fact), layout.FACT_JOURNALED)
 
 
 @inlined
 def journal_entry(table: layout.Int64s, fact: int, entry: int, before: int) -> None:
-    """Journal an entry with its multiplicity before the epoch."""
+    """Journal an entry with its multiplicity before the epoch, for which it has room."""
     lists.set_journaled_entry(
         table, views.scalars(table)[layout.JOURNALED_ENTRIES], fact, entry, before
     )
@@ -161,14 +211,14 @@ def write_record(
 ) -> int:
     """Like `new_record`, but leave it to the caller to enter it in the table of facts."""
     kind = header & layout.CLASS_BITS
-    fact = allocate(table, facts.class_field(table, kind, layout.CLASS_UNITS))
+    units = facts.class_field(table, kind, layout.CLASS_UNITS)
+    fact = allocate(table, units)
     if fact == 0:
         return 0
+    if begin_entry(table, facts.first_entry(fact), iteration, multiplicity) != layout.OK:
+        release(table, fact, units)
+        return 0
     facts.set_header(table, fact, header)
-    entry = facts.first_entry(fact)
-    facts.clear_entry(table, entry)
-    facts.add_to_multiplicity(table, entry, multiplicity)
-    facts.set_word(table, entry, layout.ENTRY_ITERATION, iteration)
     words, base = views.words(table), facts.arguments_at(fact)
     for j in range(facts.class_field(table, kind, layout.CLASS_ARITY)):
         words[base + j] = cells[at + j]
@@ -209,18 +259,25 @@ def add_multiplicity(table: layout.Int64s, fact: int, iteration: int, multiplici
     if entry == 0:
         return layout.FULL
     total = facts.multiplicity(table, entry)
-    if (
-        not facts.has(table, fact, layout.FRESH)
-        and views.units(table)[entry] & layout.JOURNALED == 0
-    ):
+    if not facts.has(table, fact, layout.FRESH) and not facts.is_journaled(table, entry):
         journal_entry(table, fact, entry, total)
-        views.units(table)[entry] |= layout.JOURNALED
-    total += multiplicity
-    if total > layout.MAX_MULTIPLICITY or total < -layout.MAX_MULTIPLICITY:
-        return layout.OVERFLOW
-    facts.add_to_multiplicity(table, entry, multiplicity)
+        facts.flag(table, entry, layout.JOURNALED)
+    status = set_total(table, entry, total + multiplicity)
+    if status != layout.OK:
+        return status
     if not facts.is_touched(table, entry) and views.scalars(table)[layout.QUIET] == 0:
         touch(table, fact, entry)
+    return layout.OK
+
+
+@inlined
+def set_total(table: layout.Int64s, entry: int, total: int) -> int:
+    """Set the multiplicity of an entry to a sum; returns a status."""
+    if total > layout.MAX_MULTIPLICITY or total < -layout.MAX_MULTIPLICITY:
+        return layout.OVERFLOW
+    if make_room(table, entry, total) != layout.OK:
+        return layout.FULL
+    facts.set_multiplicity(table, entry, total)
     return layout.OK
 
 
@@ -238,7 +295,7 @@ def add_delta(table: layout.Int64s, fact: int, change: int) -> None:
 def touch(table: layout.Int64s, fact: int, entry: int) -> None:
     """Put a fact on the touched list of an entry's iteration."""
     iteration = facts.iteration(table, entry)
-    views.units(table)[entry] |= layout.TOUCHED
+    facts.flag(table, entry, layout.TOUCHED)
     if iteration == 0:
         touch_at_start(table, fact)
         return

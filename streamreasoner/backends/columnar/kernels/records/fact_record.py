@@ -16,7 +16,7 @@ def allocate(table: layout.Int64s, units: int) -> int:
     free = views.free(table)
     record = free[units]
     if record != 0:
-        free[units] = facts.header(table, record)
+        free[units] = facts.word(table, record, layout.FREE_NEXT)
         views.prefetch_unit(table, free[units])
         for unit in range(record, record + units):
             views.units(table)[unit] = 0
@@ -32,7 +32,7 @@ def allocate(table: layout.Int64s, units: int) -> int:
 def release(table: layout.Int64s, record: int, units: int) -> None:
     """Put a record on the free list of its size."""
     free = views.free(table)
-    facts.set_header(table, record, free[units])
+    facts.set_word(table, record, layout.FREE_NEXT, free[units])
     free[units] = record
 
 

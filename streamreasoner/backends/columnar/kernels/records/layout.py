@@ -2,11 +2,17 @@
 
 A kernel receives one int64 table of addresses. Facts, their further entries and the groups of
 arrangements are records in one arena, addressed in units of 8 bytes, so that an id fits int32 and a
-fact with its entry, arguments and links fills one or two cache lines:
+triple with its entry, arguments and the links of one group fills half a cache line:
 
-    fact    [class+flags i32 | journal i32] [entry: 2 units] [cells i32 × arity] [links 2 × i32]
-    entry   [multiplicity i60 + flags] [iteration i32 | next entry i32]
+    fact    [entry: 1 unit] [class+flags i32 | cells i32 × arity] [links 2 × i32]
+    entry   [multiplicity i14 + iteration u13 + flags | next entry i32, or ~ its numbers]
+    numbers [multiplicity i64] [iteration i32 | next entry i32]: of an entry, if one is large
     group   [arrangement i32 | first fact i32] [key i32 …]
+
+While one thread joins, another adds to multiplicities: the joining one writes headers and links,
+the other one entries. So both halves of an entry can be read at any time, each by itself: an entry
+that gets numbers keeps its transition and its small iteration, and is told from others by its
+second half alone.
 
 A *class* is what the constants of a fact determine: its stratum, the arrangements it belongs to and
 the delta plans it drives.
@@ -192,7 +198,9 @@ LOW = (1 << HALF) - 1
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
 FIRST_RECORD = 8  # 0 means no record
 MAX_RECORD = 1023  # units of the largest record
-CELLS = 6  # first word of a fact's arguments
+FREE_NEXT = 0  # word of a free record: the next one of its size, or 0
+HEADER = 2  # word of a fact's class and flags
+CELLS = 3  # first word of a fact's arguments
 THIRD_CELL = CELLS + 2  # the last argument of a triple
 CLASS_BITS = 0xFFFF
 ARRANGED = 1 << 16
@@ -204,25 +212,33 @@ DELTA_BITS = 7 << DELTA_SHIFT
 DELTA_ZERO = 3
 APPLYING = 1 << 23  # the plans that its delta drives are running
 MILESTONE = 1 << 24  # it may be a milestone of a group
+NOTED_SHIFT = 25  # four bits: 1 + its state before an epoch that is withdrawn, else 0
+NOTED_BITS = 15 << NOTED_SHIFT
 
 DELTA_CHANGE_SHIFT = 48  # of the change in DELTAS; the class is below it
 
-FACT_ENTRY = 1  # unit of a fact's first entry
-JOURNAL_WORD = 1
 JOURNAL_CLASS_SHIFT = 40  # of a fact in the journal
 JOURNALED_BEFORE = 1  # of an entry in the journal: its multiplicity before the epoch
 JOURNALED_WIDTH = 2
 
-# An entry's first unit: multiplicity << 4 | flags | transition + 1
-MULTIPLICITY_SHIFT = 4
+# An entry: words of its state and of the next one. The state is multiplicity << 18 |
+# iteration << 5 | flags | transition + 1. If one does not fit, the other word is ~ the record of
+# both: the multiplicity is then ELSEWHERE here, and the iteration HIGH_ITERATION if it is as large.
+ENTRY_STATE, ENTRY_NEXT = range(2)
+ENTRY_UNITS = 1
+MULTIPLICITY_SHIFT, ITERATION_SHIFT = 18, 5
+LARGEST = (1 << 13) - 1  # the largest multiplicity of a state, and of its negative
+ELSEWHERE = -LARGEST - 1
+HIGH_ITERATION = (1 << 13) - 1
 TRANSITION_BITS = 3
 TOUCHED = 4
 JOURNALED = 8
+FACT_JOURNALED = 16  # of a fact's first entry: the journal has the fact
 NO_TRANSITION = 1  # what is added to a transition, so that none is below 0
-EMPTY_ENTRY = NO_TRANSITION  # multiplicity 0, transition 0
-ENTRY_FLAGS = (1 << MULTIPLICITY_SHIFT) - 1
-ENTRY_ITERATION, ENTRY_NEXT = 2, 3  # words
-ENTRY_UNITS = 2
+EMPTY_BITS = TRANSITION_BITS | TOUCHED | JOURNALED  # NO_TRANSITION, if an entry may be freed
+NUMBERS_MULTIPLICITY = 0  # unit
+NUMBERS_ITERATION, NUMBERS_NEXT = 2, 3  # words
+NUMBERS_UNITS = 2
 
 # State of a fact before the epoch, in the journal
 WAS_PRESENT = 1

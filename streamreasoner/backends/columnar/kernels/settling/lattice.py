@@ -84,7 +84,7 @@ def offer(table: layout.Int64s, values: layout.Int64s, fact: int, iteration: int
         else:
             upto += facts.multiplicity(table, entry)
             if when == iteration:
-                facts.untouch(table, entry)
+                facts.unflag(table, entry, layout.TOUCHED)
         entry = facts.next_entry(table, entry)
     at = facts.fields_at(table, group_of(table, _arrangement(table, fact), fact))
     if units[at + layout.LATTICE_NEXT] == 0:

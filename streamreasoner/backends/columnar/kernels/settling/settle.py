@@ -246,7 +246,7 @@ def _settle_fact(table: layout.Int64s, values: layout.Int64s, fact: int, iterati
         return work
     transition = (1 if upto > 0 else 0) - (1 if before > 0 else 0)
     change = transition - facts.transition(table, here)
-    facts.untouch(table, here)
+    facts.unflag(table, here, layout.TOUCHED)
     facts.change_transition(table, here, change)
     if change != 0:
         add_delta(table, fact, change)

@@ -36,13 +36,13 @@ def set_word(table: layout.Int64s, fact: int, offset: int, value: int) -> None:
 @inlined
 def header(table: layout.Int64s, fact: int) -> int:
     """Class and flags of a fact."""
-    return views.words(table)[layout.WORDS * fact]
+    return word(table, fact, layout.HEADER)
 
 
 @inlined
 def set_header(table: layout.Int64s, fact: int, header: int) -> None:
     """Set class and flags of a fact."""
-    views.words(table)[layout.WORDS * fact] = header
+    set_word(table, fact, layout.HEADER, header)
 
 
 @inlined
@@ -54,13 +54,13 @@ def has(table: layout.Int64s, fact: int, flags: int) -> bool:
 @inlined
 def mark(table: layout.Int64s, fact: int, flags: int) -> None:
     """Give a fact some flags."""
-    views.words(table)[layout.WORDS * fact] |= flags
+    views.words(table)[word_at(fact, layout.HEADER)] |= flags
 
 
 @inlined
 def unmark(table: layout.Int64s, fact: int, flags: int) -> None:
     """Take flags from a fact."""
-    views.words(table)[layout.WORDS * fact] &= ~flags
+    views.words(table)[word_at(fact, layout.HEADER)] &= ~flags
 
 
 @inlined
@@ -131,89 +131,147 @@ def hidden_change(header: int, together: bool, old: bool) -> int:  # noqa: FBT00
 
 @inlined
 def first_entry(fact: int) -> int:
-    """The entry in the record of a fact, with which all its others are linked."""
-    return fact + layout.FACT_ENTRY
+    """The entry with which a fact's record begins, and with which all its others are linked."""
+    return fact
+
+
+@inlined
+def state(table: layout.Int64s, entry: int) -> int:
+    """The word of an entry that has its flags, and its numbers if they are small."""
+    return word(table, entry, layout.ENTRY_STATE)
 
 
 @inlined
 def next_entry(table: layout.Int64s, entry: int) -> int:
     """The entry that follows, or 0."""
-    return word(table, entry, layout.ENTRY_NEXT)
+    following = word(table, entry, layout.ENTRY_NEXT)
+    if following < 0:
+        following = word(table, ~following, layout.NUMBERS_NEXT)
+    return following
+
+
+@inlined
+def set_next_entry(table: layout.Int64s, entry: int, following: int) -> None:
+    """Set the entry that follows."""
+    if has_numbers(table, entry):
+        set_word(table, numbers(table, entry), layout.NUMBERS_NEXT, following)
+    else:
+        set_word(table, entry, layout.ENTRY_NEXT, following)
+
+
+@inlined
+def has_numbers(table: layout.Int64s, entry: int) -> bool:
+    """Whether an entry has a record for its numbers."""
+    return word(table, entry, layout.ENTRY_NEXT) < 0
+
+
+@inlined
+def numbers(table: layout.Int64s, entry: int) -> int:
+    """The record for the numbers of an entry that has one."""
+    return ~word(table, entry, layout.ENTRY_NEXT)
+
+
+@inlined
+def is_small(multiplicity: int) -> bool:
+    """Whether the state of an entry has room for a multiplicity."""
+    return -layout.LARGEST <= multiplicity <= layout.LARGEST
 
 
 @inlined
 def iteration(table: layout.Int64s, entry: int) -> int:
     """The iteration of an entry."""
-    return word(table, entry, layout.ENTRY_ITERATION)
+    when = (state(table, entry) >> layout.ITERATION_SHIFT) & layout.HIGH_ITERATION
+    if when == layout.HIGH_ITERATION:
+        when = word(table, numbers(table, entry), layout.NUMBERS_ITERATION)
+    return when
 
 
 @inlined
 def multiplicity(table: layout.Int64s, entry: int) -> int:
     """The multiplicity of an entry."""
-    return views.units(table)[entry] >> layout.MULTIPLICITY_SHIFT
-
-
-@inlined
-def add_to_multiplicity(table: layout.Int64s, entry: int, multiplicity: int) -> None:
-    """Add to the multiplicity of an entry."""
-    views.units(table)[entry] += multiplicity << layout.MULTIPLICITY_SHIFT
+    times = state(table, entry) >> layout.MULTIPLICITY_SHIFT
+    if times == layout.ELSEWHERE:
+        times = views.units(table)[numbers(table, entry) + layout.NUMBERS_MULTIPLICITY]
+    return times
 
 
 @inlined
 def set_multiplicity(table: layout.Int64s, entry: int, multiplicity: int) -> None:
-    """Set the multiplicity of an entry, and nothing else of it."""
-    rest = views.units(table)[entry] & layout.ENTRY_FLAGS
-    views.units(table)[entry] = (multiplicity << layout.MULTIPLICITY_SHIFT) | rest
+    """Set the multiplicity of an entry, which has room for it, and nothing else of it."""
+    if state(table, entry) >> layout.MULTIPLICITY_SHIFT == layout.ELSEWHERE:
+        views.units(table)[numbers(table, entry) + layout.NUMBERS_MULTIPLICITY] = multiplicity
+    else:
+        set_small(table, entry, multiplicity)
+
+
+@inlined
+def set_small(table: layout.Int64s, entry: int, multiplicity: int) -> None:
+    """Set the multiplicity in the state of an entry."""
+    rest = state(table, entry) & ((1 << layout.MULTIPLICITY_SHIFT) - 1)
+    high = multiplicity << layout.MULTIPLICITY_SHIFT
+    set_word(table, entry, layout.ENTRY_STATE, high | rest)
 
 
 @inlined
 def transition(table: layout.Int64s, entry: int) -> int:
     """The stored transition of an entry."""
-    return (views.units(table)[entry] & layout.TRANSITION_BITS) - layout.NO_TRANSITION
+    return (state(table, entry) & layout.TRANSITION_BITS) - layout.NO_TRANSITION
 
 
 @inlined
 def change_transition(table: layout.Int64s, entry: int, change: int) -> None:
     """Add to the stored transition of an entry."""
-    views.units(table)[entry] += change
+    set_word(table, entry, layout.ENTRY_STATE, state(table, entry) + change)
 
 
 @inlined
 def set_transition(table: layout.Int64s, entry: int, transition: int) -> None:
     """Set the stored transition of an entry."""
-    rest = views.units(table)[entry] & ~layout.TRANSITION_BITS
-    views.units(table)[entry] = rest | (transition + layout.NO_TRANSITION)
+    rest = state(table, entry) & ~layout.TRANSITION_BITS
+    set_word(table, entry, layout.ENTRY_STATE, rest | (transition + layout.NO_TRANSITION))
 
 
 @inlined
 def is_touched(table: layout.Int64s, entry: int) -> bool:
     """Whether the list of an entry's iteration has its fact."""
-    return views.units(table)[entry] & layout.TOUCHED != 0
+    return state(table, entry) & layout.TOUCHED != 0
 
 
 @inlined
-def untouch(table: layout.Int64s, entry: int) -> None:
-    """Note that the list of an entry's iteration does not have its fact."""
-    views.units(table)[entry] &= ~layout.TOUCHED
+def is_journaled(table: layout.Int64s, entry: int) -> bool:
+    """Whether the journal has an entry."""
+    return state(table, entry) & layout.JOURNALED != 0
+
+
+@inlined
+def is_fact_journaled(table: layout.Int64s, fact: int) -> bool:
+    """Whether the journal has a fact."""
+    return state(table, first_entry(fact)) & layout.FACT_JOURNALED != 0
+
+
+@inlined
+def flag(table: layout.Int64s, entry: int, flags: int) -> None:
+    """Give an entry some flags."""
+    set_word(table, entry, layout.ENTRY_STATE, state(table, entry) | flags)
+
+
+@inlined
+def unflag(table: layout.Int64s, entry: int, flags: int) -> None:
+    """Take flags from an entry."""
+    set_word(table, entry, layout.ENTRY_STATE, state(table, entry) & ~flags)
 
 
 @inlined
 def is_empty_entry(table: layout.Int64s, entry: int) -> bool:
-    """Whether an entry has neither a multiplicity nor a transition nor flags."""
-    return views.units(table)[entry] == layout.EMPTY_ENTRY
-
-
-@inlined
-def clear_entry(table: layout.Int64s, entry: int) -> None:
-    """Give an entry no multiplicity, no transition and no flags."""
-    views.units(table)[entry] = layout.EMPTY_ENTRY
+    """Whether an entry has neither a multiplicity nor a transition, and no list has it."""
+    bits = state(table, entry) & layout.EMPTY_BITS
+    return bits == layout.NO_TRANSITION and multiplicity(table, entry) == 0
 
 
 @inlined
 def copy_entry(table: layout.Int64s, source: int, target: int) -> None:
-    """Make an entry like another one, its successor included."""
-    for i in range(layout.ENTRY_UNITS):
-        views.units(table)[target + i] = views.units(table)[source + i]
+    """Make an entry like another one, its successor and the record of its numbers included."""
+    views.units(table)[target] = views.units(table)[source]
 
 
 @inlined
