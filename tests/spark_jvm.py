@@ -122,8 +122,17 @@ def stop_context():
     contexts = getattr(getattr(gateway.jvm.org.apache.spark, "SparkContext$"), "MODULE$")
     active = contexts.getActive()
     if active.isDefined():
+        _stop_queries(gateway.jvm.org.apache.spark.sql.classic.SparkSession)
         active.get().stop()
     gateway.close()
+
+
+def _stop_queries(sessions):
+    """Wait for the end of streaming queries, which outlive a context and write to checkpoints."""
+    session = sessions.getDefaultSession()
+    if session.isDefined():
+        for query in session.get().streams().active():
+            query.stop()
 
 
 def _forget_gateway():
