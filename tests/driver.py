@@ -27,16 +27,19 @@ class Driver:
         predicates: Those of the program and those that its plan adds, which have a trace too.
         new_store: Makes the store of a driver without one; None: it is in memory.
         recursion_limit: More iterations than any small program that terminates needs.
+        encodes: Whether hierarchies are encoded.
     """
 
     new_store = None
+    encodes = False
     recursion_limit = 100
 
     def __init__(self, checked, recursion_limit=None, **options):
         limit = Driver.recursion_limit if recursion_limit is None else recursion_limit
         new_store = Driver.new_store or columnar
         store = options.pop("store", None) or new_store()
-        self.session = Session(checked, store, recursion_limit=limit, **options)
+        encodes = options.pop("encodes", Driver.encodes)
+        self.session = Session(checked, store, recursion_limit=limit, encodes=encodes, **options)
         self.epoch = 0
         self.own = tuple(checked.arities)
         self.predicates = tuple(lower(checked).arities)

@@ -28,7 +28,7 @@ from streamreasoner.engine.epoch import (
     DEFAULT_RECURSION_LIMIT,
     EpochResult,
 )
-from streamreasoner.engine.input.registers import NO_FRONTIER, frontier_of
+from streamreasoner.engine.input.registers import frontier_of
 from streamreasoner.engine.session import Session, Store
 from streamreasoner.engine.turn import in_turn
 from streamreasoner.io.files.documents import (
@@ -44,6 +44,7 @@ from streamreasoner.program.edit import (
     without_query,
     without_rules,
 )
+from streamreasoner.program.hierarchies import Hierarchies, encodes
 from streamreasoner.program.load import load_program
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class Reasoner(Questions):
         allowed_lateness: How far the frontier stays behind the greatest event time.
         store: Storage of terms and facts; by default the memory of this process.
         cores: How many cores large epochs may use, from 1 to 64, each with a part of the facts.
+        hierarchies: Whether facts that rules copy along a hierarchy, such as inherited types, are
+            all "stored", or "encoded": stored only where rules read them.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class Reasoner(Questions):
         allowed_lateness: timedelta = timedelta(0),
         store: Store | None = None,
         cores: int = 1,
+        hierarchies: Hierarchies = "stored",
     ) -> None:
         if not isinstance(program, CheckedProgram):
             raise TypeError(
@@ -95,6 +99,7 @@ class Reasoner(Questions):
             in_memory(cores) if store is None else store,
             recursion_limit=recursion_limit,
             max_new_terms=max_new_terms,
+            encodes=encodes(hierarchies),
         )
         self._begin(session, allowed_lateness)
 
@@ -125,6 +130,7 @@ class Reasoner(Questions):
         max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
         allowed_lateness: timedelta = timedelta(0),
         cores: int = 1,
+        hierarchies: Hierarchies = "stored",
     ) -> Reasoner:
         """A reasoner for rules given as text, as the path of a file or as the name of a ruleset.
 
@@ -138,9 +144,10 @@ class Reasoner(Questions):
             max_new_terms: As of the class.
             allowed_lateness: As of the class.
             cores: As of the class.
+            hierarchies: As of the class.
 
         Raises:
-            DataError: The number of cores is out of range.
+            DataError: The number of cores is out of range, or hierarchies another word.
             ProgramError: The rules are invalid; the message lists every error with its position.
         """
         return cls(
@@ -149,6 +156,7 @@ class Reasoner(Questions):
             max_new_terms=max_new_terms,
             allowed_lateness=allowed_lateness,
             cores=cores,
+            hierarchies=hierarchies,
         )
 
     @classmethod
@@ -435,16 +443,4 @@ class Reasoner(Questions):
         )
 
     def _diff(self, result: EpochResult, before: CheckedProgram | None = None) -> Diff:
-        programs = [self.program] if before is None else [before, self.program]
-        return Diff(
-            result.epoch,
-            result.iterations,
-            None if result.frontier == NO_FRONTIER else result.frontier,
-            self.session.arities,
-            self.program,
-            frozenset(name for program in programs for name in program.visible),
-            tuple(result.closure),
-            tuple(result.derived),
-            {name: each for program in programs for name, each in program.constraints.items()},
-            self.session.dictionary,
-        )
+        return Diff.of(self.session, result, before)

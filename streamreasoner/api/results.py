@@ -20,6 +20,7 @@ from streamreasoner.api.tables import ITERATION, MULTIPLICITY
 from streamreasoner.api.typed import typed
 from streamreasoner.api.updates import Update, Violation
 from streamreasoner.counts import counted
+from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.engine.updates import Changes, TraceRows
 from streamreasoner.errors import DataError
 from streamreasoner.facts import decode_rows
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.api.nodes import PythonTerm
+    from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.engine.session import Session
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.constraints import Constraint
     from streamreasoner.rdf.dictionary import Dictionary
@@ -249,6 +252,30 @@ class Diff:
     _derived: tuple[Changes, ...] = field(repr=False)
     _constraints: Mapping[str, Constraint] = field(repr=False)
     _dictionary: Dictionary = field(repr=False)
+
+    @classmethod
+    def of(cls, session: Session, result: EpochResult, before: CheckedProgram | None) -> Diff:
+        """What an epoch of a session changed.
+
+        Args:
+            session: The session.
+            result: The epoch, which is its last one.
+            before: The program before the epoch, if it has changed it.
+        """
+        program = session.program
+        programs = [program] if before is None else [before, program]
+        return cls(
+            result.epoch,
+            result.iterations,
+            None if result.frontier == NO_FRONTIER else result.frontier,
+            session.arities,
+            program,
+            frozenset(name for each in programs for name in each.visible),
+            tuple(result.closure),
+            tuple(result.derived),
+            {name: item for each in programs for name, item in each.constraints.items()},
+            session.dictionary,
+        )
 
     def with_hidden(self) -> Diff:
         """The same, with the facts of hidden predicates."""

@@ -12,6 +12,8 @@ import numpy as np
 from streamreasoner.engine.change import change_program
 from streamreasoner.engine.circular import check_order
 from streamreasoner.engine.fixpoint import derived, fixpoints
+from streamreasoner.engine.inheritance.held import added_by, to_hold, to_release
+from streamreasoner.engine.inheritance.reader import Reader
 from streamreasoner.engine.input.given import copies_after_change, with_copies
 from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
 from streamreasoner.engine.input.sets import edit_sets
@@ -73,6 +75,23 @@ class EpochResult:
     work: Callable[[], Work] = lambda: NO_WORK
 
 
+@dataclass(frozen=True, slots=True)
+class _Evaluated:
+    """An epoch that is evaluated, and not yet committed.
+
+    Attributes:
+        program: The program from it on.
+        reader: Reads the state with the facts that are inherited.
+        iterations: The number of iterations touched.
+        changes: What it changes.
+    """
+
+    program: ProgramPlan
+    reader: Reader
+    iterations: int
+    changes: EpochChanges
+
+
 class Engine:
     """Keeps the consequences of a program up to date, epoch by epoch, on a backend.
 
@@ -110,6 +129,7 @@ class Engine:
         self._recomputation = Recomputation(backend)
         self._dictionary = Dictionary() if dictionary is None else dictionary
         self._frontier = NO_FRONTIER
+        self._reader = self._reader_of(plan)
         self._taken = self._gained = 0
         self.watch: Callable[[Updates], None] | None = None
 
@@ -157,14 +177,16 @@ class Engine:
         """
         frontier = max(self._frontier, frontier)
         admitted = self._admit(updates, frontier)
-        program, iterations, changes = self._evaluate(admitted.updates, plan, report=report)
+        evaluated = self._evaluate(admitted.updates, plan, report=report)
+        changes = evaluated.changes
         self._backend.commit()
         self._registers.commit()
-        self._plan, self._facts, self._frontier = program, (), frontier
+        self._plan, self._reader = evaluated.program, evaluated.reader
+        self._facts, self._frontier = (), frontier
         return EpochResult(
             epoch=epoch,
             updates=self._taken,
-            iterations=iterations,
+            iterations=evaluated.iterations,
             derived=changes.derived,
             closure=changes.closure,
             trace=changes.trace,
@@ -196,10 +218,12 @@ class Engine:
             EngineError: The epoch fails.
         """
         admitted = self._admit(updates, max(self._frontier, frontier))
-        self._evaluate(admitted.updates, plan, report=True)
+        evaluated = self._evaluate(admitted.updates, plan, report=True)
+        before, self._reader = self._reader, evaluated.reader
         try:
             read()
         finally:
+            self._reader = before
             self._backend.rollback()
 
     def follow(self, added: Iterable[Updates]) -> None:
@@ -245,27 +269,57 @@ class Engine:
 
     def _evaluate(
         self, updates: Iterable[Updates], plan: ProgramPlan | None, *, report: bool
-    ) -> tuple[ProgramPlan, int, EpochChanges]:
-        """The program, the number of iterations, and the uncommitted changes."""
-        program = self._plan
+    ) -> _Evaluated:
+        """The epoch, which is not committed."""
         try:
-            copies: list[Updates] = []
+            added: list[Updates] = []
             if plan is not None:
-                copies = copies_after_change(program, plan, self._dictionary.intern, self._backend)
-                program = change_program(self._backend, program, plan)
-            for batch in copies:
+                added = self._added_by_change(plan)
+            program = self._changed(plan)
+            for batch in added:
                 self._backend.add(batch)
-            for batch in with_copies(
-                chain(self._facts, updates), program.given, self._dictionary.intern
-            ):
-                self._backend.add(batch)
-                if self.watch is not None:
-                    self.watch(batch)
+            later = [*self._add_all(chain(self._facts, updates), program)]
             iterations = self._derive(program, may_recompute=plan is None)
-            return program, iterations, self._backend.changes() if report else NO_CHANGES
+            while held := to_hold(program.hierarchies, self._backend, self._dictionary.intern):
+                # What was added, with copies and in sum.
+                rows = [*map(added_by, self._backend.changes().trace)]
+                self._backend.rollback()
+                program = self._changed(plan)
+                for batch in (*rows, *later, *held):
+                    self._backend.add(batch)
+                iterations += self._derive(program, may_recompute=plan is None)
+            reader = self._reader if plan is None else self._reader_of(program)
+            changes = NO_CHANGES
+            if report:
+                changes = reader.changes(self._backend.changes(), self._reader)
         except BaseException:
             self._backend.rollback()
             raise
+        return _Evaluated(program, reader, iterations, changes)
+
+    def _changed(self, plan: ProgramPlan | None) -> ProgramPlan:
+        """Begin an epoch, of another program if there is one; returns its program."""
+        return self._plan if plan is None else change_program(self._backend, self._plan, plan)
+
+    def _added_by_change(self, plan: ProgramPlan) -> list[Updates]:
+        """What another program adds to hidden predicates, and removes from them."""
+        before, intern = self._plan, self._dictionary.intern
+        return [
+            *copies_after_change(before, plan, intern, self._backend),
+            *to_release(before.hierarchies, plan.hierarchies, self._backend),
+        ]
+
+    def _add_all(self, updates: Iterable[Updates], program: ProgramPlan) -> Iterator[Updates]:
+        """Add updates with their copies; gives those that begin at later iterations."""
+        for batch in with_copies(updates, program.given, self._dictionary.intern):
+            self._backend.add(batch)
+            if self.watch is not None:
+                self.watch(batch)
+            if batch.iteration:
+                yield batch
+
+    def _reader_of(self, plan: ProgramPlan) -> Reader:
+        return Reader(self._backend, plan, self._dictionary.intern)
 
     def _derive(self, program: ProgramPlan, *, may_recompute: bool) -> int:
         """Update the consequences of what was added; returns the number of iterations."""
@@ -319,15 +373,16 @@ class Engine:
 
         In no particular order; see `Backend.trace`.
         """
-        return self._backend.trace(predicate, bound)
+        return self._reader.trace(predicate, bound)
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of *predicate*, int32 of shape (n, arity), in no particular order."""
-        return self._backend.facts(predicate)
+        return self._reader.facts(predicate, self._backend.facts(predicate))
 
     def facts_of(self, predicates: Iterable[str]) -> dict[str, NDArray[np.int32]]:
         """The same for each of some predicates, of which there may be thousands."""
-        return self._backend.facts_of(predicates)
+        found = self._backend.facts_of(predicates)
+        return {name: self._reader.facts(name, stored) for name, stored in found.items()}
 
     def asserted(self, predicate: str, args: NDArray[np.int32]) -> NDArray[np.int64]:
         """How often distinct facts of *predicate* are asserted; int64 of shape (n,)."""
@@ -337,7 +392,8 @@ class Engine:
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:
         """The facts of *predicate* with these ids at these positions, as of *iteration*."""
-        return self._backend.select(predicate, bound, iteration)
+        stored = self._backend.select(predicate, bound, iteration)
+        return self._reader.select(predicate, bound, iteration, stored)
 
     def cost_model(self) -> CostModel | None:
         """What decides whether the next epoch is evaluated anew; None if it is never."""

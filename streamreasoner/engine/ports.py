@@ -130,6 +130,14 @@ class Selection:
         """The chosen facts."""
         return Selection(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
+    @classmethod
+    def of(cls, parts: Sequence[Selection]) -> Selection:
+        """The facts of selections, of which there is at least one."""
+        import numpy as np  # noqa: PLC0415 - plans are printed without it
+
+        names = [field.name for field in fields(cls)]
+        return cls(*(np.concatenate([getattr(each, name) for each in parts]) for name in names))
+
 
 class Backend(Protocol):
     """Holds the trace and supplies the leaves; the engine chooses strata, iterations and nodes.

@@ -29,6 +29,7 @@ from streamreasoner.lang.ast import Constant
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.program_plan import NO_SOURCES
 from streamreasoner.program.edit import OTHER_EXPIRIES, other_arity, other_role
+from streamreasoner.program.hierarchies import with_hierarchies
 from streamreasoner.rdf.texts import column
 from streamreasoner.system.ahead import one_ahead
 
@@ -78,6 +79,7 @@ class Session:
         sources: The sources of updates that the state keeps apart.
         known_constraints: The known predicates that were constraints.
         lowered: The plan of the program if it has been made before.
+        encodes: Whether hierarchies are encoded.
     """
 
     def __init__(
@@ -91,10 +93,11 @@ class Session:
         sources: InputSources = NO_SOURCES,
         known_constraints: frozenset[str] = frozenset(),
         lowered: ProgramPlan | None = None,
+        encodes: bool = False,
     ) -> None:
         self.turn = Turn()
-        self._sources = sources
-        plan = (lowered or lower(program)).with_sources(sources, known)
+        self._sources, self._encodes = sources, encodes
+        plan = (lowered or self._lower(program)).with_sources(sources, known)
         plan = replace(plan, arities={**known, **plan.arities})
         self.program, self.plan = program, plan
         self.dictionary = store.dictionary
@@ -249,7 +252,7 @@ class Session:
         """The plan of another program, and the updates of stated facts."""
         if {*program.expiries} != {*self.program.expiries}:
             raise EngineError(OTHER_EXPIRIES)
-        plan = lower(program).with_sources(self._sources, self.arities)
+        plan = self._lower(program).with_sources(self._sources, self.arities)
         for predicate, arity in plan.arities.items():
             if self.arities.get(predicate, arity) != arity:
                 raise EngineError(other_arity(predicate, arity, self.arities[predicate]))
@@ -266,6 +269,9 @@ class Session:
         facts += (self._stated_rows(each, 1) for each in new if each not in old)
         facts += (self._stated_rows(each, -1) for each in old if each not in new)
         return plan, facts
+
+    def _lower(self, program: CheckedProgram) -> ProgramPlan:
+        return lower(with_hierarchies(program) if self._encodes else program)
 
     def _stated_rows(self, fact: Stated, sign: int) -> Updates:
         rows = self.rows(fact.predicate, [[*fact.terms]], [sign])

@@ -76,6 +76,11 @@ class TraceRows:
     def __post_init__(self) -> None:
         _same_length(self.args, self.iteration, self.multiplicity)
 
+    def take(self, rows: NDArray[np.bool_] | slice) -> TraceRows:
+        """Some of the rows."""
+        args, iteration, multiplicity = self.args, self.iteration, self.multiplicity
+        return TraceRows(self.predicate, args[rows], iteration[rows], multiplicity[rows])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
@@ -93,6 +98,10 @@ class Changes:
 
     def __post_init__(self) -> None:
         _same_length(self.args, self.multiplicity)
+
+    def take(self, rows: NDArray[np.bool_]) -> Changes:
+        """Some of the changes."""
+        return Changes(self.predicate, self.args[rows], self.multiplicity[rows])
 
 
 def check_arity(predicate: str, args: NDArray[np.int32], arities: Mapping[str, int]) -> int:

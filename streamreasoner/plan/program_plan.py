@@ -14,6 +14,7 @@ from streamreasoner.plan.operands import Column, Comparison, Pattern, Test
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
     from streamreasoner.analysis.strata.guards import Guarded
     from streamreasoner.lang.ast import Rule
 
@@ -347,6 +348,7 @@ class ProgramPlan:
         given: Facts whose asserted part is read by itself, selected by the patterns' constants.
         stated: Facts of hidden predicates that the program begins with.
         copies: The copies of facts in a divided state.
+        hierarchies: Those whose copies are stored only where rules read them.
         rules: The rules in normal form, for messages.
         prefixes: Prefixes to print their IRIs with.
     """
@@ -360,6 +362,7 @@ class ProgramPlan:
     given: tuple[Pattern, ...] = ()
     stated: tuple[Stated, ...] = ()
     copies: tuple[Copy, ...] = field(default=(), compare=False, repr=False)
+    hierarchies: tuple[Hierarchy, ...] = ()
     rules: tuple[Rule, ...] = field(default=(), compare=False)
     prefixes: Mapping[str, str] = field(default_factory=dict, compare=False)
 

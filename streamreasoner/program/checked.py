@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
+    from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
     from streamreasoner.analysis.strata.guards import Guarded
     from streamreasoner.lang.ast import Annotate, Atom, Declaration, Expires, Program, Rule
     from streamreasoner.lang.diagnostic import Diagnostic
@@ -109,6 +110,7 @@ class CheckedProgram:
         constraints: Predicates whose facts are violations, in textual order.
         warnings: Constructs that are legal but probably mistakes, in textual order.
         expiries: The facts that leave by themselves; a fact matches at most one of them.
+        hierarchies: Those whose copies are not stored, see `with_hierarchies`.
     """
 
     programs: tuple[Program, ...]
@@ -124,6 +126,7 @@ class CheckedProgram:
     constraints: Mapping[str, Constraint]
     warnings: tuple[Diagnostic, ...]
     expiries: tuple[Expires, ...]
+    hierarchies: tuple[Hierarchy, ...] = ()
 
     @property
     def program(self) -> Program:

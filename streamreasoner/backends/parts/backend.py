@@ -267,15 +267,7 @@ class PartsBackend:
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:
         """The facts of a predicate with these ids at these positions, as of an iteration."""
-        found = self.parts.ask(methodcaller("select", predicate, bound, iteration))
-        return Selection(
-            np.concatenate([each.args for each in found]),
-            np.concatenate([each.stratum for each in found]),
-            np.concatenate([each.since for each in found]),
-            np.concatenate([each.until for each in found]),
-            np.concatenate([each.asserted for each in found]),
-            np.concatenate([each.total for each in found]),
-        )
+        return Selection.of(self.parts.ask(methodcaller("select", predicate, bound, iteration)))
 
     def statistics(self) -> Statistics:
         """Size of the state, as that of one store; bytes are those of all parts, with copies."""

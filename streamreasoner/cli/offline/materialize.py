@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TextIO, TypeAlias
 
@@ -35,6 +36,14 @@ if TYPE_CHECKING:
     from streamreasoner.engine.updates import Updates
     from streamreasoner.io.files.documents import Reading
     from streamreasoner.program.checked import CheckedProgram
+
+
+class HierarchiesMode(Enum):
+    """What is done with the copies of facts along hierarchies."""
+
+    STORED = "stored"
+    ENCODED = "encoded"
+
 
 _QUADS: Final = "triple or quad", "triples or quads"
 
@@ -80,6 +89,21 @@ _Cores: TypeAlias = Annotated[
         help="How many cores the load may use, each with a part of the facts.",
     ),
 ]
+_Hierarchies: TypeAlias = Annotated[
+    HierarchiesMode,
+    typer.Option(
+        help="Whether facts that rules copy along a hierarchy, such as inherited types, are all"
+        " stored, or encoded: stored only where rules read them.",
+    ),
+]
+_Print: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--print",
+        help="Print the facts, sorted, in rule syntax; with @output, those of its predicates"
+        " only. Violations always go to standard error. The statistics go to standard error.",
+    ),
+]
 
 
 def materialize(
@@ -93,14 +117,7 @@ def materialize(
     header: _Header = False,
     hidden: All = False,
     graphs: GraphsOption = None,
-    print_facts: Annotated[
-        bool,
-        typer.Option(
-            "--print",
-            help="Print the facts, sorted, in rule syntax; with @output, those of its predicates"
-            " only. Violations always go to standard error. The statistics go to standard error.",
-        ),
-    ] = False,
+    print_facts: _Print = False,
     written: Annotated[
         Printed | None,
         typer.Option("--format", help="Print the facts as --print does, but in this format."),
@@ -108,6 +125,7 @@ def materialize(
     read_as: ReadAs = None,
     base: BaseIri = None,
     cores: _Cores = 1,
+    hierarchies: _Hierarchies = HierarchiesMode.STORED,
 ) -> None:
     """Evaluate a rule program over files of facts; exit code 3 if there are violations."""
     from rich.console import Console
@@ -134,7 +152,7 @@ def materialize(
     program = load_program(rules, graphs)
     if written is not None:
         check_printable(printed(program, hidden=hidden), of_name(written))
-    reasoner = Reasoner(program, cores=cores)
+    reasoner = Reasoner(program, cores=cores, hierarchies=hierarchies.value)
     session = reasoner.session
     start = time.perf_counter()
     with _progress(console) as progress:

@@ -118,6 +118,7 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
         expiries=expiries,
         given=given,
         stated=tuple(stated),
+        hierarchies=checked.hierarchies,
         rules=checked.rules,
         prefixes=common_prefixes(checked.programs),
     )

@@ -1,0 +1,178 @@
+"""The hierarchies of a program, and the classes at which its rules read copies.
+
+What rules read is found by unification, as magic sets find it (Bancilhon et al.: Magic sets and
+other strange ways to implement logic programs, PODS 1986), but at the class alone: those atoms of a
+body that have no other variable of the atom that reads a copy tell at which classes it is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from streamreasoner.analysis.hierarchies.copying import Copying, copying
+from streamreasoner.analysis.hierarchies.hierarchy import CLASS, Hierarchy, rule_of
+from streamreasoner.analysis.strata.unification import have_an_instance
+from streamreasoner.lang import ast
+from streamreasoner.lang.ast import NOWHERE
+from streamreasoner.lang.normal_form import is_lattice
+from streamreasoner.lang.traversal import atom_of, substituted, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import UnionType
+
+    from streamreasoner.analysis.strata.guards import Guarded
+
+
+def hierarchies(
+    rules: Sequence[ast.Rule], strata: Mapping[tuple[int, ...], Guarded | None]
+) -> Iterator[tuple[Hierarchy, tuple[ast.Rule, ...]]]:
+    """The hierarchies of a program, each with rules that derive the classes whose copies are read.
+
+    There is none where rules read all copies, or choose one of them, or where the schema decides
+    what a stratum negates.
+
+    Args:
+        rules: The rules in normal form.
+        strata: Indexes into them, each with how the schema decides its negation, if it does.
+    """
+    decided = {index for stratum, guarded in strata.items() if guarded for index in stratum}
+    found: dict[tuple[object, ...], dict[int, Copying]] = {}
+    for index, rule in enumerate(rules):
+        copied = None if index in decided else copying(rule)
+        if copied is not None:
+            found.setdefault(copied.key, {})[index] = copied
+    for number, copies in enumerate(found.values()):
+        first, *_ = copies.values()
+        edges = tuple(each.edges for each in copies.values())
+        hierarchy = Hierarchy(first.atom, first.position, edges, tuple(copies), number)
+        wanted = None if _is_closure(hierarchy, rules) else _wanted(hierarchy, rules)
+        if wanted is not None:
+            yield hierarchy, wanted
+
+
+def _is_closure(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> bool:
+    """Whether edges are facts of the hierarchy, as where the facts are what edges lead to."""
+    for rule in rules:
+        if have_an_instance(rule.head, hierarchy.atom):
+            classes = rule.head.arguments[hierarchy.position]
+            for each in hierarchy.edges:
+                ends = (each.between(lower, classes) for lower in rule.head.arguments)
+                if any(edge in rule.body for edge in ends):
+                    return True
+    return False
+
+
+def _wanted(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> tuple[ast.Rule, ...] | None:
+    """Rules that derive the classes whose copies are read; None if a rule reads all of them."""
+    made: dict[ast.Rule, None] = {}
+    chosen = (hierarchy.atom, *(each.atom for each in hierarchy.edges))
+    for index, rule in enumerate(rules):
+        if is_lattice(rule.head) and any(have_an_instance(rule.head, each) for each in chosen):
+            return None
+        copied = copying(rule) if index in hierarchy.rules else None
+        for place, literal in enumerate(rule.body):
+            atom = atom_of(literal)
+            if atom is None or atom.asserted or (copied is not None and literal == copied.atom):
+                continue
+            if have_an_instance(atom, hierarchy.atom):
+                rest = (each for at, each in enumerate(rule.body) if at != place)
+                reading = _Reading.of(hierarchy, atom, (r for r in rest if isinstance(r, ast.Atom)))
+                if not reading.is_limited:
+                    return None
+                made.update(dict.fromkeys(reading.rules(hierarchy)))
+    return tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Where an atom of a body reads copies.
+
+    Attributes:
+        read: The class: a constant, or a variable.
+        guards: Atoms of the body that hold if it does. None has a variable of what is copied.
+        exists: Another atom, of which there is a fact if it does, where neither tells a class.
+    """
+
+    read: ast.Constant | ast.Variable
+    guards: tuple[ast.Atom, ...]
+    exists: ast.Atom | None
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, atom: ast.Atom, rest: Iterator[ast.Atom]) -> _Reading:
+        """That of an atom, given the other atoms of its body.
+
+        An atom that reads `[?x, ?p, ?c]` reads copies of `[?x, a, ?c]` where ?p is `a`.
+        """
+        position = hierarchy.position
+        pairs = [*zip(atom.arguments, hierarchy.atom.arguments, strict=True)]
+        terms: dict[str, ast.Expression] = {
+            given.name: own
+            for at, (given, own) in enumerate(pairs)
+            if at != position and isinstance(given, ast.Variable) and isinstance(own, ast.Constant)
+        }
+        own = {
+            each.name
+            for at, (given, _) in enumerate(pairs)
+            if at != position
+            for each in variables(substituted(given, terms))
+        }
+        read = substituted(atom.arguments[position], terms)
+        if not isinstance(read, ast.Variable | ast.Constant):
+            own.update(each.name for each in variables(read))
+            read = CLASS
+        atoms = [(substituted(each, terms), each) for each in map(_plain, rest)]
+        free = [pair for pair in atoms if own.isdisjoint(_names(pair[0]))]
+        changed = [each for each, before in free if each != before]
+        guards = _connected(changed, {*_names(read)} - own, [each for each, _ in free])
+        others = (each for each, _ in atoms if each.predicate != atom.predicate)
+        is_told = guards or isinstance(read, ast.Constant)
+        return cls(read, guards, None if is_told else next(others, None))
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it may be that nothing, or not every class, is read."""
+        return bool(self.guards) or self.exists is not None or isinstance(self.read, ast.Constant)
+
+    def rules(self, hierarchy: Hierarchy) -> Iterator[ast.Rule]:
+        """Rules that derive the classes that are read, of those that have classes below them."""
+        body = self.guards
+        if self.exists is not None:
+            exists = _opened(self.exists, ast.Constant)
+            name = ast.Constant(f'"{exists.reads}"', NOWHERE)
+            yield rule_of(hierarchy.exists, name, (exists,))
+            body = (ast.Atom(hierarchy.exists, (name,), NOWHERE),)
+        for each in dict.fromkeys(hierarchy.edges):
+            edge = each.between(ast.Wildcard(NOWHERE), self.read)
+            yield rule_of(hierarchy.wanted, self.read, (*body, edge))
+
+
+def _plain(atom: ast.Atom) -> ast.Atom:
+    """An atom without what is computed, or taken apart: it holds wherever the atom does."""
+    return _opened(atom, ast.Constant | ast.Variable)
+
+
+def _opened(atom: ast.Atom, kept: type | UnionType) -> ast.Atom:
+    arguments = (
+        each if isinstance(each, kept) else ast.Wildcard(NOWHERE) for each in atom.arguments
+    )
+    return replace(atom, arguments=tuple(arguments))
+
+
+def _connected(
+    chosen: Sequence[ast.Atom], names: set[str], atoms: Sequence[ast.Atom]
+) -> tuple[ast.Atom, ...]:
+    """The chosen atoms, and those that share variables with names, with these, and so on."""
+    found = dict.fromkeys(chosen)
+    names = names.union(*map(_names, chosen))
+    while more := [
+        each for each in atoms if each not in found and not names.isdisjoint(_names(each))
+    ]:
+        found.update(dict.fromkeys(more))
+        names = names.union(*map(_names, more))
+    return tuple(found)
+
+
+def _names(node: ast.Expression | ast.Literal) -> set[str]:
+    return {each.name for each in variables(node)}

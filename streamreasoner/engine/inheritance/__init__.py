@@ -1,0 +1,1 @@
+"""Facts that are inherited along a hierarchy: not stored, and read as if they were."""

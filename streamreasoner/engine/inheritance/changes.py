@@ -1,0 +1,221 @@
+"""What an epoch changes, with the facts that are inherited before and after it.
+
+Only entities are looked at that have changed themselves, or are below an edge that has: for these,
+what all copies would be is computed of what was stored and of what is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.engine.blocks import Blocks
+from streamreasoner.engine.inheritance.entities import Found
+from streamreasoner.engine.inheritance.rows import matching, negative, summed, together
+from streamreasoner.engine.inheritance.sets import (
+    difference,
+    distinct,
+    intersection,
+    places,
+    union,
+)
+from streamreasoner.engine.ports import EpochChanges
+from streamreasoner.engine.updates import Changes, TraceRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.engine.inheritance.climb import Int64s
+    from streamreasoner.engine.inheritance.edges import View
+    from streamreasoner.engine.inheritance.entities import Entities
+    from streamreasoner.engine.inheritance.inherited import InheritedFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was stored before an epoch: what is stored now, less what it has changed.
+
+    Attributes:
+        now: What is stored now.
+        changes: The differences of the trace, by predicate.
+    """
+
+    now: View
+    changes: Mapping[str, TraceRows]
+
+    def rows(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
+        """The trace of the facts of a predicate with these ids at these positions."""
+        rows = self.now.rows(predicate, bound)
+        changed = self.changes.get(predicate)
+        if changed is None:
+            return rows
+        chosen = matching(changed.args, bound)
+        return summed([rows, negative(changed.take(chosen))]) if chosen.any() else rows
+
+
+def with_inherited(
+    stored: EpochChanges,
+    hierarchies: Sequence[InheritedFacts],
+    former: Sequence[InheritedFacts],
+    now: View,
+) -> EpochChanges:
+    """The changes of an epoch as all copies would have them.
+
+    Args:
+        stored: The changes of what is stored.
+        hierarchies: The encoded hierarchies.
+        former: Those before the epoch; the same ones, unless it changes the program.
+        now: What is stored at the end of the epoch.
+    """
+    blocks = [*stored.trace]
+    changed = {
+        predicate: together(rows)
+        for predicate, rows in groupby(
+            sorted(blocks, key=attrgetter("predicate")), attrgetter("predicate")
+        )
+    }
+    before = Before(now, changed)
+    found = [
+        _Changed.of(after, earlier, entities, now, before)
+        for after, earlier in _pairs(hierarchies, former)
+        if len((entities := _entities(after, earlier, now, before)).ids)
+    ]
+    if not found:
+        return EpochChanges(stored.derived, stored.closure, blocks)
+    return EpochChanges(
+        derived=[*_others(stored.derived, found), *(each.derived() for each in found)],
+        closure=[*_others(stored.closure, found), *(each.closure() for each in found)],
+        # It takes longer than the changes of facts, and few read it.
+        trace=Blocks(lambda: chain(blocks, (each.trace() for each in found))),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Changed:
+    """What an epoch changes of the facts of some entities that have copies, before it or after it.
+
+    Attributes:
+        entities: The entities.
+        sides: What is stored of them after the epoch, and what was before it.
+        facts: The facts, distinct, in order.
+        present: Those that are present after it, and before it.
+    """
+
+    entities: Entities
+    sides: tuple[Found, Found]
+    facts: Int64s
+    present: tuple[Int64s, Int64s]
+
+    @classmethod
+    def of(
+        cls,
+        hierarchy: InheritedFacts,
+        former: InheritedFacts,
+        entities: Entities,
+        now: View,
+        before: Before,
+    ) -> _Changed:
+        """That of some entities."""
+        after = hierarchy.stored(now, entities)
+        own = before.changes.get(hierarchy.shape.place.predicate)
+        earlier = after
+        if own is not None:
+            earlier = summed([after, negative(own.take(entities.has(own.args)))])
+        classes = distinct(
+            np.concatenate([rows.args[:, hierarchy.shape.position] for rows in (after, earlier)])
+        )
+        ladder = was = hierarchy.ladder(now, classes)
+        if hierarchy is not former or hierarchy.changes(before.changes):
+            was = former.ladder(before, classes)
+        sides = (
+            Found(entities, entities.rows(after), ladder),
+            Found(entities, entities.rows(earlier), was),
+        )
+        (there, copied), (was_there, was_copied) = (side.closure() for side in sides)
+        facts = union([copied, was_copied])
+        return cls(entities, sides, facts, (there, was_there))
+
+    @property
+    def predicate(self) -> str:
+        """The predicate of the facts."""
+        return self.entities.shape.place.predicate
+
+    def has(self, args: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which facts of the predicate are among these."""
+        found = self.entities.has(args)
+        found[found] = places(self.entities.facts(args[found]), self.facts) >= 0
+        return found
+
+    def closure(self) -> Changes:
+        """Changes of all present facts."""
+        return self._changes(*self.present)
+
+    def derived(self) -> Changes:
+        """Changes of the derived facts."""
+        after, before = (
+            difference(present, distinct(side.stored.asserted))
+            for present, side in zip(self.present, self.sides, strict=True)
+        )
+        return self._changes(after, before)
+
+    def trace(self) -> TraceRows:
+        """How the copies change the differences of the trace of what is stored."""
+        after, before = (side.trace() for side in self.sides)
+        return summed([after, negative(before)])
+
+    def _changes(self, after: Int64s, before: Int64s) -> Changes:
+        gained, lost = (
+            intersection(difference(one, other), self.facts)
+            for one, other in ((after, before), (before, after))
+        )
+        signs = np.repeat(np.array([1, -1], np.int8), [len(gained), len(lost)])
+        return Changes(self.predicate, self.entities.args(np.concatenate([gained, lost])), signs)
+
+
+def _pairs(
+    hierarchies: Sequence[InheritedFacts], former: Sequence[InheritedFacts]
+) -> Iterator[tuple[InheritedFacts, InheritedFacts]]:
+    """The hierarchies with what each was; one that is new, or gone, has had or has no edges."""
+    earlier = {each.key: each for each in former}
+    for each in hierarchies:
+        yield each, earlier.pop(each.key, each.without_edges())
+    for each in earlier.values():
+        yield each.without_edges(), each
+
+
+def _entities(
+    hierarchy: InheritedFacts, former: InheritedFacts, now: View, before: Before
+) -> Entities:
+    """The entities whose facts may have changed otherwise than what is stored of them."""
+    shape = hierarchy.shape
+    place, position = shape.place, shape.position
+    if hierarchy.edges != former.edges:
+        views = (now, before)
+        found = [view.rows(place.predicate, place.bound).args for view in views]
+        return shape.entities(found)
+    moved = hierarchy.changed_edges(before.changes)
+    if len(moved):
+        moved = union([hierarchy.below(now, moved), hierarchy.below(before, moved)])
+    found = [hierarchy.at_classes(now, moved)]
+    own = before.changes.get(place.predicate)
+    if own is not None:
+        mine = own.args[matching(own.args, place.bound)]
+        joined = hierarchy.joined(now, distinct(mine[:, position]))
+        found.append(mine[np.isin(mine[:, position], union([joined, moved]))])
+    return shape.entities(found)
+
+
+def _others(blocks: Iterable[Changes], found: Sequence[_Changed]) -> Iterator[Changes]:
+    """What is not of facts that have copies."""
+    for block in blocks:
+        kept = np.ones(len(block.args), bool)
+        for each in found:
+            if each.predicate == block.predicate:
+                kept &= ~each.has(block.args)
+        yield block if kept.all() else block.take(kept)

@@ -1,0 +1,240 @@
+"""The copies of facts along a hierarchy, with their multiplicities by iteration.
+
+A copy is made at the iteration after that at which both the fact and the edge are present, as a
+rule makes it. So the facts of an entity, its stored ones at first, climb iteration by iteration;
+entities do not meet each other. Facts are numbered by entity and class, in one int64.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamreasoner.engine.inheritance.sets import difference, distinct, starts, union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Int32s: TypeAlias = NDArray[np.int32]
+Int64s: TypeAlias = NDArray[np.int64]
+
+_HALF = 32
+_LOW = (1 << _HALF) - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Multiplicities of facts of a hierarchy by iteration; columns of shape (n,).
+
+    Attributes:
+        fact: Number of the entity << 32 | id of the class, int64.
+        iteration: int64.
+        multiplicity: int64.
+    """
+
+    fact: Int64s
+    iteration: Int64s
+    multiplicity: Int64s
+
+    @classmethod
+    def of(
+        cls,
+        entity: Int32s | Int64s,
+        classes: Int32s,
+        iteration: Int32s | Int64s,
+        multiplicity: Int64s,
+    ) -> Rows:
+        """Rows of entities and classes."""
+        return cls(facts_of(entity, classes), iteration.astype(np.int64), multiplicity)
+
+    @property
+    def entity(self) -> Int64s:
+        """The numbers of the entities."""
+        return entities_of(self.fact)
+
+    @property
+    def classes(self) -> Int32s:
+        """The ids of the classes."""
+        return classes_of(self.fact)
+
+    @property
+    def asserted(self) -> Int64s:
+        """The asserted facts."""
+        rows = self.take((self.iteration == 0) & (self.multiplicity > 0))
+        return rows.fact
+
+    def take(self, rows: NDArray[np.bool_]) -> Rows:
+        """Some of the rows."""
+        return Rows(self.fact[rows], self.iteration[rows], self.multiplicity[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ladder:
+    """The present edges of a hierarchy, in the order of their lower class; columns of shape (n,).
+
+    Attributes:
+        below: Ids of the lower classes, int32.
+        above: Ids of the higher classes, int32.
+        since: The iterations of the copies' stratum since which they are present, int64.
+    """
+
+    below: Int32s
+    above: Int32s
+    since: Int64s
+
+    @classmethod
+    def of(cls, below: Int32s, above: Int32s, since: Int64s) -> Ladder:
+        """Edges in any order."""
+        order = np.argsort(below, kind="stable")
+        return cls(below[order], above[order], since[order])
+
+    def without(self, held: Int32s) -> Ladder:
+        """The edges that do not lead to some classes."""
+        kept = ~np.isin(self.above, held)
+        return Ladder(self.below[kept], self.above[kept], self.since[kept])
+
+    def steps(self, facts: Int64s) -> tuple[Int64s, Int64s]:
+        """The facts above some facts, one for each edge, and the iterations of the edges."""
+        classes = classes_of(facts)
+        first = np.searchsorted(self.below, classes, "left")
+        counts = np.searchsorted(self.below, classes, "right") - first
+        edges = _ranges(first, counts)
+        above = facts_of(np.repeat(entities_of(facts), counts), self.above[edges])
+        return above, self.since[edges]
+
+
+def facts_of(entity: Int32s | Int64s, classes: Int32s) -> Int64s:
+    """The numbers of facts."""
+    return (entity.astype(np.int64) << _HALF) | classes.astype(np.int64)
+
+
+def entities_of(facts: Int64s) -> Int64s:
+    """The entities of facts by their numbers."""
+    return facts >> _HALF
+
+
+def classes_of(facts: Int64s) -> Int32s:
+    """The classes of facts by their numbers."""
+    return (facts & _LOW).astype(np.int32)
+
+
+def climb(rows: Rows, ladder: Ladder) -> Rows:
+    """The copies of facts with these rows, and of their copies, and so on.
+
+    Args:
+        rows: All rows of some entities.
+        ladder: All edges above their classes that copies are made along.
+    """
+    facts = distinct(rows.fact)
+    facts = union([facts, climbed(facts, ladder)])
+    sums = np.zeros(len(facts), np.int64)
+    is_present = np.zeros(len(facts), bool)
+    waiting: defaultdict[int, list[tuple[Int64s, Int64s]]] = defaultdict(list)
+    _wait(waiting, np.searchsorted(facts, rows.fact), rows.iteration, rows.multiplicity)
+    made: list[tuple[Int64s, Int64s]] = []
+    while waiting:
+        now = min(waiting)
+        touched, added = _joined(waiting.pop(now))
+        np.add.at(sums, touched, added)
+        touched = distinct(touched)
+        risen = touched[(sums[touched] > 0) & ~is_present[touched]]
+        is_present[risen] = True
+        above, since = ladder.steps(facts[risen])
+        copies = np.searchsorted(facts, above)
+        when = np.maximum(since, now) + 1
+        _wait(waiting, copies, when, np.ones(len(copies), np.int64))
+        made.append((copies, when))
+    copies, when = _joined(made)
+    rows = Rows(facts[copies], when, np.ones(len(copies), np.int64))
+    return consolidated([rows])
+
+
+def closure(rows: Rows, ladder: Ladder) -> tuple[Int64s, Int64s]:
+    """The present facts of some entities, and those that have copies; both distinct, in order.
+
+    Args:
+        rows: All rows of the entities.
+        ladder: As of `climb`.
+    """
+    if (rows.multiplicity > 0).all():
+        stored = distinct(rows.fact)
+        reached = climbed(stored, ladder)
+        return union([stored, reached]), reached
+    copies = climb(rows, ladder)
+    facts, since, _, _ = presence(consolidated([rows, copies]))
+    return facts[since >= 0], distinct(copies.fact)
+
+
+def climbed(facts: Int64s, ladder: Ladder) -> Int64s:
+    """The facts above some facts, distinct, in order."""
+    fresh, found = facts, np.empty(0, np.int64)
+    while len(fresh):
+        fresh = difference(distinct(ladder.steps(fresh)[0]), found)
+        found = union([found, fresh])
+    return found
+
+
+def consolidated(parts: Iterable[Rows]) -> Rows:
+    """The sum of rows, by fact and iteration, without zeros."""
+    each = list(parts)
+    fact = np.concatenate([np.empty(0, np.int64), *(rows.fact for rows in each)])
+    iteration = np.concatenate([np.empty(0, np.int64), *(rows.iteration for rows in each)])
+    counts = np.concatenate([np.empty(0, np.int64), *(rows.multiplicity for rows in each)])
+    order = np.lexsort((iteration, fact))
+    fact, iteration, counts = fact[order], iteration[order], counts[order]
+    first = starts(fact) | starts(iteration)
+    sums = np.add.reduceat(counts, np.flatnonzero(first)) if len(counts) else counts
+    kept = sums != 0
+    return Rows(fact[first][kept], iteration[first][kept], sums[kept])
+
+
+def presence(rows: Rows) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+    """What consolidated rows say of their facts.
+
+    Returns:
+        The distinct facts, the iteration since which each is present or -1, its multiplicity at
+        iteration 0, and the sum of all its multiplicities.
+    """
+    first = np.flatnonzero(starts(rows.fact))
+    sizes = np.diff(first, append=len(rows.fact))
+    running = np.cumsum(rows.multiplicity)
+    before = np.repeat((running - rows.multiplicity)[first], sizes)
+    is_up = running - before > 0
+    since = np.full(len(first), -1, np.int64)
+    owner = np.repeat(np.arange(len(first)), sizes)
+    ups = np.flatnonzero(is_up)[::-1]
+    since[owner[ups]] = rows.iteration[ups]  # the earliest is written last
+    asserted = np.zeros(len(first), np.int64)
+    at_first = rows.iteration[first] == 0
+    asserted[at_first] = rows.multiplicity[first[at_first]]
+    total = running[first + sizes - 1] - before[first] if len(first) else asserted
+    return rows.fact[first], since, asserted, total
+
+
+def _wait(
+    waiting: defaultdict[int, list[tuple[Int64s, Int64s]]],
+    facts: Int64s,
+    iteration: Int64s,
+    counts: Int64s,
+) -> None:
+    for when in distinct(iteration):
+        chosen = iteration == when
+        waiting[int(when)].append((facts[chosen], counts[chosen]))
+
+
+def _joined(pairs: list[tuple[Int64s, Int64s]]) -> tuple[Int64s, Int64s]:
+    empty = np.empty(0, np.int64)
+    return (
+        np.concatenate([empty, *(one for one, _ in pairs)]),
+        np.concatenate([empty, *(two for _, two in pairs)]),
+    )
+
+
+def _ranges(first: Int64s, counts: Int64s) -> Int64s:
+    """The integers from each first one on, as many as counted."""
+    ends = np.cumsum(counts)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + counts, counts)

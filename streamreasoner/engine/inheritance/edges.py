@@ -1,0 +1,103 @@
+"""Where the facts and the edges of a hierarchy are. Invariant: what is stored is read by a view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from streamreasoner.engine.inheritance.climb import Rows, consolidated, presence
+from streamreasoner.engine.inheritance.rows import matching
+from streamreasoner.engine.inheritance.sets import distinct
+from streamreasoner.lang.ast import Constant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from streamreasoner.analysis.hierarchies.copying import Edges
+    from streamreasoner.engine.inheritance.climb import Int32s, Int64s
+    from streamreasoner.engine.updates import TraceRows
+    from streamreasoner.lang.ast import Atom
+    from streamreasoner.plan.operands import Pattern
+
+
+class View(Protocol):
+    """What is stored, now or before an epoch."""
+
+    def rows(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
+        """The trace of the facts of a predicate with these ids at these positions."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where facts are.
+
+    Attributes:
+        predicate: Their predicate.
+        bound: The ids of the constants that they have, by position.
+    """
+
+    predicate: str
+    bound: dict[int, int]
+
+    @classmethod
+    def of(cls, atom: Atom, intern: Callable[[str], int]) -> Place:
+        """That of the facts that match an atom of constants and distinct variables."""
+        found = enumerate(atom.arguments)
+        constants = {at: intern(each.term) for at, each in found if isinstance(each, Constant)}
+        return cls(atom.reads, constants)
+
+    def narrowed(self, bound: Mapping[int, int]) -> dict[int, int] | None:
+        """The ids of those that have others too; None if there can be none."""
+        clashes = any(self.bound.get(at, each) != each for at, each in bound.items())
+        return None if clashes else {**self.bound, **bound}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The edges that a rule copies along.
+
+    Attributes:
+        place: Where they are.
+        below: The position of the lower class.
+        above: The position of the higher one.
+        derived: The constants of those that the stratum of the copies derives, by head.
+    """
+
+    place: Place
+    below: int
+    above: int
+    derived: tuple[dict[int, int], ...]
+
+    @classmethod
+    def of(cls, edges: Edges, heads: Sequence[Pattern], intern: Callable[[str], int]) -> Steps:
+        """Those of a rule whose stratum has these heads."""
+        own = (head for head in heads if head.predicate == edges.atom.reads)
+        derived = tuple({at: intern(term) for at, term in head.constants} for head in own)
+        return cls(Place.of(edges.atom, intern), edges.below, edges.above, derived)
+
+    def read(self, view: View, bound: Mapping[int, int]) -> tuple[Int32s, Int32s, Int64s]:
+        """The present edges: lower and higher classes, and since which iteration of the stratum."""
+        rows = view.rows(self.place.predicate, {**self.place.bound, **bound})
+        late = np.zeros(len(rows.args), bool)
+        for constants in self.derived:
+            late |= matching(rows.args, constants)
+        # The edges of lower strata are there from the beginning.
+        iteration = np.where(late, rows.iteration, 0)
+        below, above = rows.args[:, self.below], rows.args[:, self.above]
+        edges = consolidated([Rows.of(below, above, iteration, rows.multiplicity)])
+        ends, since, _, _ = presence(edges)
+        there = Rows(ends, since, since).take(since >= 0)
+        return there.entity.astype(np.int32), there.classes, there.iteration
+
+    def changed(self, changes: Mapping[str, TraceRows]) -> Int32s:
+        """The lower classes of the edges among differences of a trace, by predicate."""
+        rows = changes.get(self.place.predicate)
+        if rows is None:
+            return NO_EDGES[0]
+        return distinct(rows.args[matching(rows.args, self.place.bound), self.below])
+
+
+NO_EDGES = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64))
+"""As of `Steps.read`."""

@@ -1,0 +1,131 @@
+"""Entities of a hierarchy and their facts, stored and inherited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.engine.inheritance.climb import Rows as NumberedRows
+from streamreasoner.engine.inheritance.climb import (
+    classes_of,
+    climb,
+    closure,
+    consolidated,
+    entities_of,
+    facts_of,
+    presence,
+)
+from streamreasoner.engine.inheritance.rows import distinct, keys_of, matching
+from streamreasoner.engine.inheritance.sets import difference, intersection, places
+from streamreasoner.engine.updates import TraceRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.engine.inheritance.climb import Int64s, Ladder
+    from streamreasoner.engine.inheritance.edges import Place
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """What the arguments of the facts of a hierarchy are.
+
+    Attributes:
+        place: Where the facts are.
+        arity: Their number of arguments.
+        position: The position of the class.
+        entity: The positions of the other arguments that are not constants.
+    """
+
+    place: Place
+    arity: int
+    position: int
+    entity: list[int]
+
+    def entities(self, parts: Iterable[NDArray[np.int32]]) -> Entities:
+        """The entities of facts."""
+        width = len(self.entity)
+        return Entities(self, distinct((args[:, self.entity] for args in parts), width))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entities:
+    """Entities, whose facts are numbered.
+
+    Attributes:
+        shape: The arguments of the facts.
+        ids: The ids of the entities, int32 of shape (n, k), distinct, in the order of their keys.
+    """
+
+    shape: Shape
+    ids: NDArray[np.int32]
+
+    def has(self, args: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which facts of the predicate are facts of these entities."""
+        found = matching(args, self.shape.place.bound)
+        found[found] = self._numbers(args[found]) >= 0
+        return found
+
+    def facts(self, args: NDArray[np.int32]) -> Int64s:
+        """The numbers of their facts."""
+        return facts_of(self._numbers(args), args[:, self.shape.position])
+
+    def rows(self, stored: TraceRows) -> NumberedRows:
+        """Rows of their facts."""
+        iteration = stored.iteration.astype(np.int64)
+        return NumberedRows(self.facts(stored.args), iteration, stored.multiplicity)
+
+    def args(self, facts: Int64s) -> NDArray[np.int32]:
+        """The ids of the arguments of facts, int32 of shape (n, arity)."""
+        args = np.empty((len(facts), self.shape.arity), np.int32)
+        for at, each in self.shape.place.bound.items():
+            args[:, at] = each
+        args[:, self.shape.entity] = self.ids[entities_of(facts)]
+        args[:, self.shape.position] = classes_of(facts)
+        return args
+
+    def _numbers(self, args: NDArray[np.int32]) -> Int64s:
+        return places(keys_of(args[:, self.shape.entity]), keys_of(self.ids))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What is stored of entities, and the edges above it.
+
+    Attributes:
+        entities: The entities.
+        stored: All that is stored of them.
+        ladder: The edges.
+        wanted: The class that is asked for; None: all.
+    """
+
+    entities: Entities
+    stored: NumberedRows
+    ladder: Ladder
+    wanted: int | None = None
+
+    def copies(self) -> NumberedRows:
+        """The copies, which are not stored."""
+        copies = climb(self.stored, self.ladder)
+        return copies if self.wanted is None else copies.take(copies.classes == self.wanted)
+
+    def closure(self) -> tuple[Int64s, Int64s]:
+        """The present facts, and those that have copies; both distinct, in order."""
+        return closure(self.stored, self.ladder)
+
+    def inherited(self) -> Int64s:
+        """The facts that are present, and would not be by what is stored of them."""
+        present, copied = self.closure()
+        facts, since, _, _ = presence(consolidated([self.stored]))
+        found = difference(intersection(copied, present), facts[since >= 0])
+        return found if self.wanted is None else found[classes_of(found) == self.wanted]
+
+    def trace(self) -> TraceRows:
+        """The copies as rows of their predicate."""
+        rows = self.copies()
+        predicate, args = self.entities.shape.place.predicate, self.entities.args(rows.fact)
+        return TraceRows(predicate, args, rows.iteration.astype(np.int32), rows.multiplicity)

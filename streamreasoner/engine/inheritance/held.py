@@ -1,0 +1,65 @@
+"""The classes of hierarchies whose copies are stored: those that rules read, as the facts tell.
+
+Invariant: at the end of an epoch these are the wanted ones. While they are not, rules have read too
+few copies, so the epoch is evaluated again with more of them; only then are others dropped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.analysis.hierarchies.hierarchy import EXCESS, LACK
+from streamreasoner.engine.updates import Updates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
+    from streamreasoner.engine.ports import Backend
+    from streamreasoner.engine.updates import TraceRows
+
+
+def to_hold(
+    hierarchies: Sequence[Hierarchy], backend: Backend, intern: Callable[[str], int]
+) -> list[Updates]:
+    """What to change of the classes that are held, in an epoch that is settled; empty if nothing.
+
+    Args:
+        hierarchies: The encoded hierarchies.
+        backend: Holds the trace.
+        intern: Gives the id of a term.
+    """
+    for term, sign in ((LACK, 1), (EXCESS, -1)):
+        found = [
+            _difference(each, backend, sign)
+            for each in hierarchies
+            if (backend.select(each.differ, {0: intern(term)}).since >= 0).any()
+        ]
+        if found:
+            return found
+    return []
+
+
+def to_release(
+    before: Sequence[Hierarchy], after: Sequence[Hierarchy], backend: Backend
+) -> Iterator[Updates]:
+    """What hierarchies hold that another program does not have, before its first epoch."""
+    kept = {each.held for each in after}
+    for each in before:
+        if each.held not in kept:
+            held = backend.facts(each.held)
+            yield Updates(each.held, held, np.full(len(held), -1, np.int64))
+
+
+def added_by(rows: TraceRows) -> Updates:
+    """What an epoch has added to facts, by the differences of their trace."""
+    at_first = rows.iteration == 0
+    return Updates(rows.predicate, rows.args[at_first], rows.multiplicity[at_first])
+
+
+def _difference(hierarchy: Hierarchy, backend: Backend, sign: int) -> Updates:
+    wanted, held = (backend.facts(each)[:, 0] for each in (hierarchy.wanted, hierarchy.held))
+    missing = np.setdiff1d(wanted, held) if sign > 0 else np.setdiff1d(held, wanted)
+    return Updates(hierarchy.held, missing.reshape(-1, 1), np.full(len(missing), sign, np.int64))

@@ -1,0 +1,198 @@
+"""One hierarchy of a program: what is stored of it, and the edges that its facts are copied along.
+
+Invariant: what is stored is read through a view, so what was there before an epoch is read like
+what is there now.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.engine.inheritance.climb import Ladder, classes_of, climbed, facts_of
+from streamreasoner.engine.inheritance.edges import NO_EDGES, Place, Steps
+from streamreasoner.engine.inheritance.entities import Found, Shape
+from streamreasoner.engine.inheritance.rows import together
+from streamreasoner.engine.inheritance.sets import difference, distinct, intersection, places, union
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
+    from streamreasoner.engine.inheritance.climb import Int32s
+    from streamreasoner.engine.inheritance.edges import View
+    from streamreasoner.engine.inheritance.entities import Entities
+    from streamreasoner.engine.updates import TraceRows
+    from streamreasoner.plan.operands import Pattern
+    from streamreasoner.plan.program_plan import ProgramPlan
+
+MANY = 512
+"""Classes, or entities, from which all are read at once, instead of each by itself."""
+
+
+class InheritedFacts:
+    """A hierarchy of a program, and what it says of stored facts.
+
+    Attributes:
+        edges: What copies are made along.
+        shape: The arguments of the facts and their copies.
+        stratum: The number of the stratum that the copies belong to.
+
+    Args:
+        hierarchy: The hierarchy.
+        plan: The plan of its program.
+        intern: Gives the id of a term.
+    """
+
+    def __init__(
+        self, hierarchy: Hierarchy, plan: ProgramPlan, intern: Callable[[str], int]
+    ) -> None:
+        place, position = Place.of(hierarchy.atom, intern), hierarchy.position
+        arity = hierarchy.atom.arity
+        entity = [at for at in range(arity) if at != position and at not in place.bound]
+        self.edges, self.shape = hierarchy.edges, Shape(place, arity, position, entity)
+        self.stratum, heads = _stratum(hierarchy, plan)
+        self._held = hierarchy.held
+        self._steps = [Steps.of(each, heads, intern) for each in hierarchy.edges]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from other hierarchies of its program."""
+        place = self.shape.place
+        return place.predicate, self.shape.position, *place.bound.items()
+
+    def without_edges(self) -> InheritedFacts:
+        """The same facts, which are not copied."""
+        made = copy(self)
+        made.edges, made._steps = (), []  # noqa: SLF001 - it is one of this class
+        return made
+
+    def find(self, view: View, bound: Mapping[int, int]) -> Found | None:
+        """What is stored below the facts with these ids at these positions, if there is any."""
+        shape = self.shape
+        narrowed = shape.place.narrowed(bound)
+        if narrowed is None:
+            return None
+        wanted = narrowed.pop(shape.position, None)
+        if wanted is None or any(at in narrowed for at in shape.entity):
+            stored = view.rows(shape.place.predicate, narrowed)
+        else:
+            stored = together(
+                view.rows(shape.place.predicate, {**narrowed, shape.position: each})
+                for each in self.below(view, [wanted]).tolist()
+            )
+        ladder = self.ladder(view, distinct(stored.args[:, shape.position]))
+        if not len(ladder.below):
+            return None
+        entities = shape.entities([stored.args])
+        return Found(entities, entities.rows(stored), ladder, wanted)
+
+    def stored(self, view: View, entities: Entities) -> TraceRows:
+        """What is stored of entities, of which there is at least one."""
+        predicate, bound = self.shape.place.predicate, self.shape.place.bound
+        if len(entities.ids) > MANY:
+            rows = view.rows(predicate, bound)
+            return rows.take(entities.has(rows.args))
+        return together(
+            view.rows(predicate, {**bound, **dict(zip(self.shape.entity, each, strict=True))})
+            for each in entities.ids.tolist()
+        )
+
+    def changes(self, changes: Mapping[str, TraceRows]) -> bool:
+        """Whether differences of a trace, by predicate, are of its edges or of what is held."""
+        return self._held in changes or len(self.changed_edges(changes)) > 0
+
+    def changed_edges(self, changes: Mapping[str, TraceRows]) -> Int32s:
+        """The lower classes of the edges among the differences of a trace, by predicate."""
+        return union([NO_EDGES[0], *(each.changed(changes) for each in self._steps)])
+
+    def joined(self, view: View, classes: Int32s) -> Int32s:
+        """Those of some classes that have edges."""
+        if len(classes) > MANY:
+            ends = [end for steps in self._steps for end in steps.read(view, {})[:2]]
+            return intersection(classes, union([NO_EDGES[0], *ends]))
+        found = (each for each in classes.tolist() if self._joins(view, each))
+        return np.fromiter(found, np.int32)
+
+    def _joins(self, view: View, each: int) -> bool:
+        return any(
+            len(steps.read(view, {at: each})[0])
+            for steps in self._steps
+            for at in (steps.below, steps.above)
+        )
+
+    def below(self, view: View, classes: Iterable[int]) -> Int32s:
+        """Some classes and those below them."""
+        seen = fresh = distinct(np.fromiter(classes, np.int32))
+        while len(fresh):
+            if len(seen) > MANY:
+                return self._all_below(view, seen)
+            read = [
+                steps.read(view, {steps.above: each})[0]
+                for steps in self._steps
+                for each in fresh.tolist()
+            ]
+            fresh = difference(union([NO_EDGES[0], *read]), seen)
+            seen = union([seen, fresh])
+        return seen
+
+    def _all_below(self, view: View, classes: Int32s) -> Int32s:
+        """The same, by all edges: what is below is what climbs the edges turned around."""
+        read = [NO_EDGES, *(steps.read(view, {}) for steps in self._steps)]
+        below, above, since = map(np.concatenate, zip(*read, strict=True))
+        found = climbed(
+            facts_of(np.zeros(len(classes), np.int64), classes), Ladder.of(above, below, since)
+        )
+        return union([classes, classes_of(found)])
+
+    def at_classes(self, view: View, classes: Int32s) -> NDArray[np.int32]:
+        """The arguments of the stored facts at some classes."""
+        place, position = self.shape.place, self.shape.position
+        if len(classes) > MANY:
+            args = view.rows(place.predicate, place.bound).args
+            return args[places(args[:, position], classes) >= 0]
+        found = (
+            view.rows(place.predicate, {**place.bound, position: each}).args
+            for each in classes.tolist()
+        )
+        return np.concatenate([np.empty((0, self.shape.arity), np.int32), *found])
+
+    def ladder(self, view: View, classes: Int32s) -> Ladder:
+        """The edges above some classes along which copies are made that are not stored."""
+        found = [NO_EDGES]
+        seen = fresh = classes
+        while len(fresh):
+            if len(seen) > MANY:
+                found = [each.read(view, {}) for each in self._steps]
+                break
+            read = [
+                steps.read(view, {steps.below: each})
+                for steps in self._steps
+                for each in fresh.tolist()
+            ]
+            found += read
+            fresh = difference(union([NO_EDGES[1], *(above for _, above, _ in read)]), seen)
+            seen = union([seen, fresh])
+        ladder = Ladder.of(*map(np.concatenate, zip(NO_EDGES, *found, strict=True)))
+        return ladder.without(self._held_among(view, distinct(ladder.above)))
+
+    def _held_among(self, view: View, classes: Int32s) -> Int32s:
+        """Those of some classes whose copies are stored."""
+        if len(classes) > MANY:
+            rows = view.rows(self._held, {})
+            return np.ravel(rows.args[rows.multiplicity > 0])
+        held = (each for each in classes.tolist() if len(view.rows(self._held, {0: each}).args))
+        return np.fromiter(held, np.int32)
+
+
+def _stratum(hierarchy: Hierarchy, plan: ProgramPlan) -> tuple[int, tuple[Pattern, ...]]:
+    """The number of the stratum that copies belong to, and its heads."""
+    return next(
+        (number, stratum.heads)
+        for number, stratum in enumerate(plan.strata, start=1)
+        if any(rule.source in hierarchy.rules and not rule.added for rule in stratum.rules)
+    )

@@ -1,0 +1,80 @@
+"""Sets of rows by their arguments. Invariant: a row is equal to another in all arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.engine.inheritance import sets
+from streamreasoner.engine.inheritance.sets import places, starts
+from streamreasoner.engine.updates import TraceRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.engine.inheritance.sets import Keys
+
+
+def keys_of(args: NDArray[np.int32]) -> Keys:
+    """A key for each row, the same for equal rows of as many arguments."""
+    width = args.shape[1]
+    if width == 0:
+        return np.zeros(len(args), np.int64)
+    if width == 1:
+        return args[:, 0].astype(np.int64)
+    if width == 2:  # noqa: PLR2004 - in an int64
+        return (args[:, 0].astype(np.int64) << 32) | args[:, 1]
+    rows = np.ascontiguousarray(args, np.int32)
+    return rows.view(np.dtype((np.void, rows.itemsize * width))).reshape(-1)
+
+
+def among(args: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which rows are among others."""
+    return places(keys_of(args), sets.distinct(keys_of(others))) >= 0
+
+
+def distinct(parts: Iterable[NDArray[np.int32]], width: int) -> NDArray[np.int32]:
+    """The distinct rows of arrays with as many columns, in the order of their keys."""
+    rows = np.concatenate([np.empty((0, width), np.int32), *parts])
+    keys = keys_of(rows)
+    order = np.argsort(keys, kind="stable")
+    return rows[order[starts(keys[order])]]
+
+
+def matching(args: NDArray[np.int32], bound: Mapping[int, int]) -> NDArray[np.bool_]:
+    """Which rows have these ids at these positions."""
+    found = np.ones(len(args), bool)
+    for position, each in bound.items():
+        found &= args[:, position] == each
+    return found
+
+
+def together(parts: Iterable[TraceRows]) -> TraceRows:
+    """Rows of one predicate as one collection; there is at least one part."""
+    each = list(parts)
+    return TraceRows(
+        each[0].predicate,
+        np.concatenate([rows.args for rows in each]),
+        np.concatenate([rows.iteration for rows in each]),
+        np.concatenate([rows.multiplicity for rows in each]),
+    )
+
+
+def summed(parts: Iterable[TraceRows]) -> TraceRows:
+    """The sum of rows of one predicate by fact and iteration, without zeros."""
+    rows = together(parts)
+    keys = keys_of(np.column_stack([rows.args, rows.iteration]))
+    order = np.argsort(keys, kind="stable")
+    first = np.flatnonzero(starts(keys[order]))
+    counts = np.add.reduceat(rows.multiplicity[order], first) if len(first) else rows.multiplicity
+    kept = counts != 0
+    chosen = order[first][kept]
+    return TraceRows(rows.predicate, rows.args[chosen], rows.iteration[chosen], counts[kept])
+
+
+def negative(rows: TraceRows) -> TraceRows:
+    """Rows with the opposite multiplicities."""
+    return TraceRows(rows.predicate, rows.args, rows.iteration, -rows.multiplicity)

@@ -1,0 +1,65 @@
+"""A program that stores of what it copies along hierarchies only what its rules read.
+
+Invariant: with the copies that it leaves out, its facts and their trace are those of the program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from streamreasoner.analysis.hierarchies.copying import copying
+from streamreasoner.analysis.hierarchies.reading import hierarchies
+from streamreasoner.errors import DataError
+
+if TYPE_CHECKING:
+    from streamreasoner.program.checked import CheckedProgram
+
+Hierarchies: TypeAlias = Literal["stored", "encoded"]
+"""What is done with the copies of facts along hierarchies."""
+
+
+def encodes(hierarchies: Hierarchies) -> bool:
+    """Whether copies are stored only where rules read them.
+
+    Raises:
+        DataError: It is another word.
+    """
+    if hierarchies not in get_args(Hierarchies):
+        raise DataError(f'hierarchies is "stored" or "encoded", not {hierarchies!r}.')
+    return hierarchies == "encoded"
+
+
+def with_hierarchies(program: CheckedProgram) -> CheckedProgram:
+    """The program with its hierarchies encoded; as it is, if it has none that can be.
+
+    The indexes of its rules stay; those that keep track of what is read come after them.
+    """
+    rules, strata, guarded = [*program.rules], [*program.strata], [*program.guarded]
+    helpers = dict(program.helpers)
+    found = []
+    decided = dict(zip(program.strata, program.guarded, strict=True))
+    for hierarchy, wanted in hierarchies(program.rules, decided):
+        if hierarchy.atom.predicate not in program.visible:
+            continue
+        found.append(hierarchy)
+        for index in hierarchy.rules:
+            copied = copying(rules[index])
+            if copied is not None:
+                rules[index] = hierarchy.restricted(rules[index], copied.edges)
+        for added in (hierarchy.upkeep(wanted), hierarchy.comparison()):
+            first = len(rules)
+            rules += added
+            strata.append(tuple(range(first, len(rules))))
+            guarded.append(None)
+        names = hierarchy.held, hierarchy.wanted, hierarchy.exists, hierarchy.differ
+        helpers |= dict.fromkeys(names, 1)
+    return replace(
+        program,
+        rules=tuple(rules),
+        strata=tuple(strata),
+        guarded=tuple(guarded),
+        helpers=MappingProxyType(helpers),
+        hierarchies=tuple(found),
+    )

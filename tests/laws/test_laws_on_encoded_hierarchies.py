@@ -1,0 +1,102 @@
+"""The laws where hierarchies are encoded: no trace, fact or change tells."""
+
+from __future__ import annotations
+
+import gc
+from functools import partial
+from itertools import zip_longest
+
+import pytest
+from backend_laws import LAWS, run
+from driver import Driver
+from hierarchies import programs, scenarios
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from laws import test_incremental_equals_batch as incremental
+from oracle import closure, evaluate, total
+from strategies import checked
+from thorough import THOROUGH
+
+from streamreasoner.backends.store import columnar, divided
+
+EXAMPLES = settings(
+    max_examples=200 if THOROUGH else 6,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+COUNT_WHAT_IS_STORED = {incremental.test_statistics_equal_those_of_the_trace}
+NEED_A_STORED_STATE = {law for law in LAWS if "restored" in law.__name__}
+
+
+@pytest.mark.parametrize(
+    "law",
+    [law for law in LAWS if law not in COUNT_WHAT_IS_STORED | NEED_A_STORED_STATE],
+    ids=lambda law: law.__name__,
+)
+def test_holds(law, monkeypatch):
+    """A law of the reasoner holds if the copies of facts are not stored."""
+    monkeypatch.setattr(Driver, "encodes", True)
+    run(law, columnar, EXAMPLES, monkeypatch)
+
+
+@pytest.mark.parametrize("store", [columnar, partial(divided, 2)], ids=["one", "parts"])
+@settings(EXAMPLES, max_examples=1_000 if THOROUGH else 20)
+@given(scenarios(), st.lists(programs() | st.none(), max_size=3), st.randoms())
+def test_nothing_tells(store, scenario, later, random):
+    """Traces, facts, changes and reads are those of a state that has all copies, and the oracle's.
+
+    Facts and edges come and go, and so do rules, of which some copy, and some read copies.
+    """
+    gc.collect()  # drivers, which are in circles, hold address space
+    stored = Driver(scenario.checked)
+    encoded = Driver(scenario.checked, store=store(), encodes=True)
+    program, accepted = scenario.checked, []
+    for epoch, text in zip_longest(scenario.epochs, later, fillvalue=None):
+        if text is not None:
+            program = checked(text)
+            assert_same_changes(stored, encoded, partial(Driver.change, checked=program))
+        updates = [update for update in epoch or () if update[0] in program.arities]
+        accepted.append(updates)
+        assert_same_changes(stored, encoded, partial(Driver.apply, updates=updates))
+        assert encoded.trace() == stored.trace()
+        assert encoded.closure() == stored.closure()
+        assert_same_reads(stored, encoded, random)
+    if any(program.guarded):
+        return  # what the schema decides has an oracle of its own
+    own = set(program.arities)
+    expected = evaluate(program, total([u for u in each if u[0] in own] for each in accepted))
+    assert encoded.trace() == {fact: rows for fact, rows in expected.items() if fact[0] in own}
+    assert encoded.closure() == {fact for fact in closure(expected) if fact[0] in own}
+
+
+def assert_same_changes(stored, encoded, step):
+    """A step of both has the same changes, of the program's predicates."""
+    told = []
+    for driver in (stored, encoded):
+        result = step(driver)
+        changes = [dict(driver.signed(part)) for part in (result.closure, result.derived)]
+        trace = {}
+        driver.add_trace(result.trace, trace)
+        own = set(driver.own)
+        told.append([{f: n for f, n in each.items() if f[0] in own} for each in (*changes, trace)])
+    assert told[0] == told[1]
+
+
+def assert_same_reads(stored, encoded, random):
+    """Facts that are looked up by some of their arguments are the same, as of an iteration."""
+    for predicate, args in random.sample(sorted(stored.trace()), min(3, len(stored.trace()))):
+        places = [place for place in range(len(args)) if random.random() < 0.5]
+        iteration = random.randrange(5)
+        assert selected(encoded, predicate, args, places, iteration) == selected(
+            stored, predicate, args, places, iteration
+        )
+
+
+def selected(driver, predicate, args, places, iteration):
+    """What a driver says of the facts with some of these arguments."""
+    intern = driver.session.dictionary.intern
+    bound = {place: intern(args[place]) for place in places}
+    found = driver.session.engine.select(predicate, bound, iteration)
+    columns = (found.stratum, found.since, found.until, found.asserted, found.total)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return dict(zip(driver.facts(predicate, found.args), rows, strict=True))
