@@ -12,6 +12,7 @@ import numpy as np
 from streamreasoner.engine.change import change_program
 from streamreasoner.engine.circular import check_order
 from streamreasoner.engine.fixpoint import derived, fixpoints
+from streamreasoner.engine.inheritance.guess import Guess
 from streamreasoner.engine.inheritance.held import added_by, to_hold, to_release
 from streamreasoner.engine.inheritance.reader import Reader
 from streamreasoner.engine.input.given import copies_after_change, with_copies
@@ -107,6 +108,7 @@ class Engine:
         dictionary: Terms and ids, for rules that read asserted facts, or negate what the schema
             decides, or make terms.
         max_new_terms: Most new terms that the rules of an epoch may make.
+        new_state: Makes an empty state for a program with encoded hierarchies.
     """
 
     def __init__(
@@ -119,8 +121,10 @@ class Engine:
         *,
         dictionary: Dictionary | None = None,
         max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
+        new_state: Callable[[ProgramPlan], Backend] | None = None,
     ) -> None:
         self._max_new_terms = max_new_terms
+        self._new_state = new_state
         self._backend = backend
         self._plan = plan
         self._recursion_limit = recursion_limit
@@ -311,15 +315,31 @@ class Engine:
 
     def _add_all(self, updates: Iterable[Updates], program: ProgramPlan) -> Iterator[Updates]:
         """Add updates with their copies; gives those that begin at later iterations."""
+        guess = Guess(program, self._dictionary.intern) if program.hierarchies else None
         for batch in with_copies(updates, program.given, self._dictionary.intern):
             self._backend.add(batch)
+            if guess is not None:
+                guess.note(batch)
             if self.watch is not None:
                 self.watch(batch)
             if batch.iteration:
                 yield batch
+        if guess is not None:
+            for batch in guess.held(partial(self._alone, program), self._backend):
+                self._backend.add(batch)
 
     def _reader_of(self, plan: ProgramPlan) -> Reader:
         return Reader(self._backend, plan, self._dictionary.intern)
+
+    def _alone(self, program: ProgramPlan, updates: list[Updates]) -> Backend | None:
+        """Evaluate updates in an empty state, if there can be one."""
+        if self._new_state is None or any(each.guarded for each in program.strata):
+            return None
+        state = self._new_state(program)
+        for batch in updates:
+            state.add(batch)
+        fixpoints(state, program, self._recursion_limit, lambda _: None)
+        return state
 
     def _derive(self, program: ProgramPlan, *, may_recompute: bool) -> int:
         """Update the consequences of what was added; returns the number of iterations."""

@@ -119,6 +119,7 @@ class Session:
             registers,
             dictionary=self.dictionary,
             max_new_terms=max_new_terms,
+            new_state=store.backend,
         )
         self.next_epoch = 0
 

@@ -9,7 +9,7 @@ from itertools import zip_longest
 import pytest
 from backend_laws import LAWS, run
 from driver import Driver
-from hierarchies import programs, scenarios
+from hierarchies import COPYING, programs, scenarios
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from laws import test_incremental_equals_batch as incremental
@@ -17,7 +17,9 @@ from oracle import closure, evaluate, total
 from strategies import checked
 from thorough import THOROUGH
 
+from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.store import columnar, divided
+from streamreasoner.engine.inheritance import guess
 
 EXAMPLES = settings(
     max_examples=200 if THOROUGH else 6,
@@ -67,6 +69,27 @@ def test_nothing_tells(store, scenario, later, random):
     expected = evaluate(program, total([u for u in each if u[0] in own] for each in accepted))
     assert encoded.trace() == {fact: rows for fact, rows in expected.items() if fact[0] in own}
     assert encoded.closure() == {fact for fact in closure(expected) if fact[0] in own}
+
+
+def test_a_guess_changes_nothing(monkeypatch):
+    """Whatever the schema alone lets an epoch hold from the beginning."""
+    monkeypatch.setattr(guess, "LARGE", 0)
+    monkeypatch.setattr(guess, "SHARE", 0)
+    test_nothing_tells(columnar)
+
+
+def test_a_large_epoch_is_evaluated_once(monkeypatch):
+    """If its schema tells which classes rules read."""
+    withdrawn = []
+    monkeypatch.setattr(guess, "LARGE", 0)
+    monkeypatch.setattr(ColumnarBackend, "rollback", lambda _: withdrawn.append(1))
+    text = "@input in/2, part/2, bad/1 .\nrisk(?x) :- in(?x, ?c), bad(?c) .\n"
+    encoded = Driver(checked(f"{text}{COPYING[4]}"), encodes=True)
+    facts = [("in", (f"<x{n}>", "<c0>"), 1) for n in range(100)]
+    encoded.apply([*facts, ("part", ("<c0>", "<c1>"), 1), ("bad", ("<c1>",), 1)])
+
+    assert not withdrawn
+    assert ("risk", ("<x99>",)) in encoded.closure()
 
 
 def assert_same_changes(stored, encoded, step):

@@ -34,6 +34,7 @@ class Hierarchy:
         edges: What leads from a class to those above it, by copying rule.
         rules: The indexes of the copying rules.
         number: Which hierarchy of the program it is.
+        schema: Atoms of constants and wildcards whose facts tell, with rules, what is wanted.
     """
 
     atom: ast.Atom
@@ -41,6 +42,7 @@ class Hierarchy:
     edges: tuple[Edges, ...]
     rules: tuple[int, ...]
     number: int
+    schema: tuple[ast.Atom, ...] = ()
 
     @property
     def held(self) -> str:

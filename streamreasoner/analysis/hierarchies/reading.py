@@ -43,13 +43,42 @@ def hierarchies(
         copied = None if index in decided else copying(rule)
         if copied is not None:
             found.setdefault(copied.key, {})[index] = copied
-    for number, copies in enumerate(found.values()):
+    made: list[tuple[Hierarchy, tuple[ast.Rule, ...]]] = []
+    for copies in found.values():
         first, *_ = copies.values()
         edges = tuple(each.edges for each in copies.values())
-        hierarchy = Hierarchy(first.atom, first.position, edges, tuple(copies), number)
+        hierarchy = Hierarchy(first.atom, first.position, edges, tuple(copies), len(made))
         wanted = None if _is_closure(hierarchy, rules) else _wanted(hierarchy, rules)
         if wanted is not None:
-            yield hierarchy, wanted
+            made.append((hierarchy, wanted))
+    kinds = [hierarchy.atom for hierarchy, _ in made]
+    for hierarchy, wanted in made:
+        yield replace(hierarchy, schema=_schema(wanted, rules, kinds)), wanted
+
+
+def _schema(
+    wanted: Sequence[ast.Rule], rules: Sequence[ast.Rule], kinds: Sequence[ast.Atom]
+) -> tuple[ast.Atom, ...]:
+    """The atoms that wanted classes follow from, but those that facts of a hierarchy all match."""
+    found: dict[ast.Atom, None] = {}
+    waiting = [atom for rule in wanted for atom in rule.atoms]
+    while waiting:
+        atom = _opened(waiting.pop(), ast.Constant)
+        if atom in found or any(_covers(atom, kind) for kind in kinds):
+            continue
+        found[atom] = None
+        for rule in rules:
+            if have_an_instance(rule.head, atom):
+                waiting += rule.atoms
+    return tuple(found)
+
+
+def _covers(atom: ast.Atom, kind: ast.Atom) -> bool:
+    """Whether each fact that matches one atom matches another, of wildcards and constants."""
+    return (atom.reads, atom.arity) == (kind.reads, kind.arity) and all(
+        isinstance(one, ast.Wildcard) or one == other
+        for one, other in zip(atom.arguments, kind.arguments, strict=True)
+    )
 
 
 def _is_closure(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> bool:
