@@ -296,6 +296,8 @@ class Engine:
             changes = NO_CHANGES
             if report:
                 changes = reader.changes(self._backend.changes(), self._reader)
+            else:
+                reader.forget()
         except BaseException:
             self._backend.rollback()
             raise

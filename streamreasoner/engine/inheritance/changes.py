@@ -14,6 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.engine.blocks import Blocks
+from streamreasoner.engine.inheritance.climb import (
+    Ladder,
+    Rows,
+    classes_of,
+    climbed,
+    closure,
+    entities_of,
+    facts_of,
+)
 from streamreasoner.engine.inheritance.entities import Found
 from streamreasoner.engine.inheritance.rows import matching, negative, summed, together
 from streamreasoner.engine.inheritance.sets import (
@@ -81,6 +90,9 @@ def with_inherited(
         )
     }
     before = Before(now, changed)
+    for each in hierarchies:
+        if each.changes(changed):
+            each.forget()
     found = [
         _Changed.of(after, earlier, entities, now, before)
         for after, earlier in _pairs(hierarchies, former)
@@ -103,14 +115,17 @@ class _Changed:
     Attributes:
         entities: The entities.
         sides: What is stored of them after the epoch, and what was before it.
-        facts: The facts, distinct, in order.
-        present: Those that are present after it, and before it.
+        facts: The facts of those whose own facts differ in number or have changed; distinct, in
+            order.
+        present: Those of them that are present after it, and before it.
+        moved: What the others have gained, and lost.
     """
 
     entities: Entities
     sides: tuple[Found, Found]
     facts: Int64s
     present: tuple[Int64s, Int64s]
+    moved: tuple[Int64s, Int64s]
 
     @classmethod
     def of(
@@ -130,16 +145,19 @@ class _Changed:
         classes = distinct(
             np.concatenate([rows.args[:, hierarchy.shape.position] for rows in (after, earlier)])
         )
-        ladder = was = hierarchy.ladder(now, classes)
-        if hierarchy is not former or hierarchy.changes(before.changes):
-            was = former.ladder(before, classes)
-        sides = (
-            Found(entities, entities.rows(after), ladder),
-            Found(entities, entities.rows(earlier), was),
+        if hierarchy is former and not hierarchy.changes(before.changes):
+            ladder = was = hierarchy.known_ladder(now, classes)
+        else:
+            ladder, was = hierarchy.ladder(now, classes), former.ladder(before, classes)
+        rows = entities.rows(after), entities.rows(earlier)
+        alone = _alone(*rows)
+        moved = _moved(rows[0].take(alone[rows[0].entity]), ladder, was)
+        (there, copied), (was_there, was_copied) = (
+            closure(each.take(~alone[each.entity]), edges)
+            for each, edges in zip(rows, (ladder, was), strict=True)
         )
-        (there, copied), (was_there, was_copied) = (side.closure() for side in sides)
-        facts = union([copied, was_copied])
-        return cls(entities, sides, facts, (there, was_there))
+        sides = Found(entities, rows[0], ladder), Found(entities, rows[1], was)
+        return cls(entities, sides, union([copied, was_copied]), (there, was_there), moved)
 
     @property
     def predicate(self) -> str:
@@ -171,11 +189,44 @@ class _Changed:
 
     def _changes(self, after: Int64s, before: Int64s) -> Changes:
         gained, lost = (
-            intersection(difference(one, other), self.facts)
-            for one, other in ((after, before), (before, after))
+            np.concatenate([intersection(difference(one, other), self.facts), moved])
+            for one, other, moved in zip((after, before), (before, after), self.moved, strict=True)
         )
         signs = np.repeat(np.array([1, -1], np.int8), [len(gained), len(lost)])
         return Changes(self.predicate, self.entities.args(np.concatenate([gained, lost])), signs)
+
+
+def _alone(after: Rows, before: Rows) -> NDArray[np.bool_]:
+    """By entity, whether it has one row, before the epoch as after it, which makes it present."""
+    count = max(int(rows.entity.max(initial=-1)) for rows in (after, before)) + 1
+    sizes = [np.bincount(rows.entity, minlength=count) for rows in (after, before)]
+    single = np.flatnonzero((sizes[0] == 1) & (sizes[1] == 1))
+    one, was = (_of_each(rows, single, count) for rows in (after, before))
+    same = (one.fact == was.fact) & (one.iteration == was.iteration)
+    same &= (one.multiplicity == was.multiplicity) & (one.multiplicity > 0)
+    found = np.zeros(count, bool)
+    found[single[same]] = True
+    return found
+
+
+def _of_each(rows: Rows, single: Int64s, count: int) -> Rows:
+    """The rows of some entities that have one, in their order."""
+    place = np.zeros(count, np.int64)
+    place[rows.entity] = np.arange(len(rows.entity))
+    at = place[single]
+    return Rows(rows.fact[at], rows.iteration[at], rows.multiplicity[at])
+
+
+def _moved(rows: Rows, ladder: Ladder, former: Ladder) -> tuple[Int64s, Int64s]:
+    """What entities with a row each gain and lose by other edges, found out once for a class."""
+    classes = distinct(rows.classes)
+    start = facts_of(np.arange(len(classes)), classes)
+    there, was_there = (union([start, climbed(start, each)]) for each in (ladder, former))
+    gained, lost = (
+        Ladder.of(classes[entities_of(each)], classes_of(each), np.zeros(len(each), np.int64))
+        for each in (difference(there, was_there), difference(was_there, there))
+    )
+    return gained.steps(rows.fact)[0], lost.steps(rows.fact)[0]
 
 
 def _pairs(

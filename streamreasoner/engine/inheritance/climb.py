@@ -92,6 +92,12 @@ class Ladder:
         order = np.argsort(below, kind="stable")
         return cls(below[order], above[order], since[order])
 
+    @classmethod
+    def joined(cls, parts: Iterable[Ladder]) -> Ladder:
+        """Edges of some ladders, of which there is one, in the order of their lower classes."""
+        columns = zip(*((each.below, each.above, each.since) for each in parts), strict=True)
+        return cls(*map(np.concatenate, columns))
+
     def without(self, held: Int32s) -> Ladder:
         """The edges that do not lead to some classes."""
         kept = ~np.isin(self.above, held)

@@ -58,6 +58,7 @@ class InheritedFacts:
         self.stratum, heads = _stratum(hierarchy, plan)
         self._held = hierarchy.held
         self._steps = [Steps.of(each, heads, intern) for each in hierarchy.edges]
+        self._known: dict[int, Ladder] = {}
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -68,7 +69,7 @@ class InheritedFacts:
     def without_edges(self) -> InheritedFacts:
         """The same facts, which are not copied."""
         made = copy(self)
-        made.edges, made._steps = (), []  # noqa: SLF001 - it is one of this class
+        made.edges, made._steps, made._known = (), [], {}  # noqa: SLF001 - one of this class
         return made
 
     def find(self, view: View, bound: Mapping[int, int]) -> Found | None:
@@ -178,6 +179,31 @@ class InheritedFacts:
             fresh = difference(union([NO_EDGES[1], *(above for _, above, _ in read)]), seen)
             seen = union([seen, fresh])
         ladder = Ladder.of(*map(np.concatenate, zip(NO_EDGES, *found, strict=True)))
+        return ladder.without(self._held_among(view, distinct(ladder.above)))
+
+    def known_ladder(self, view: View, classes: Int32s) -> Ladder:
+        """The same where nothing of it has changed since it was read before."""
+        if len(classes) > MANY:
+            return self.ladder(view, classes)
+        found: dict[int, Ladder] = {}
+        waiting = classes.tolist()
+        while waiting:
+            each = waiting.pop()
+            if each not in found:
+                if each not in self._known:
+                    self._known[each] = self._above(view, each)
+                found[each] = self._known[each]
+                waiting += found[each].above.tolist()
+        return Ladder.joined(found[each] for each in sorted(found))
+
+    def forget(self) -> None:
+        """Read edges anew from now on."""
+        self._known.clear()
+
+    def _above(self, view: View, each: int) -> Ladder:
+        """The edges from a class along which copies are made that are not stored."""
+        read = [NO_EDGES, *(steps.read(view, {steps.below: each}) for steps in self._steps)]
+        ladder = Ladder.of(*map(np.concatenate, zip(*read, strict=True)))
         return ladder.without(self._held_among(view, distinct(ladder.above)))
 
     def _held_among(self, view: View, classes: Int32s) -> Int32s:

@@ -83,6 +83,11 @@ class Reader:
             )
         return Selection.of([stored, *parts]) if parts else stored
 
+    def forget(self) -> None:
+        """Read edges anew: an epoch may have changed them."""
+        for each in self._hierarchies:
+            each.forget()
+
     def changes(self, stored: EpochChanges, former: Reader) -> EpochChanges:
         """The changes of an epoch, given those of what is stored, and how it was read before."""
         if not self._hierarchies and not former._hierarchies:
