@@ -73,7 +73,7 @@ def test_a_state_that_becomes_too_large_goes_on(  # noqa: PLR0917 - fixtures
     else:
         request.getfixturevalue("joined_jvm")
         # The first facts take less than the share at which `auto` divides; the next do not fit.
-        monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", 150)
+        monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", 112)
     sent, place = [], "executors" if full == "memory" else "columnar"
     named = []
 
