@@ -9,7 +9,7 @@ from itertools import zip_longest
 import pytest
 from backend_laws import LAWS, run
 from driver import Driver
-from hierarchies import COPYING, programs, scenarios
+from hierarchies import COPYING, PREFIXES, programs, scenarios
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from laws import test_incremental_equals_batch as incremental
@@ -90,6 +90,19 @@ def test_a_large_epoch_is_evaluated_once(monkeypatch):
 
     assert not withdrawn
     assert ("risk", ("<x99>",)) in encoded.closure()
+
+
+def test_a_copy_that_is_stored_from_now_on_may_hide_a_change():
+    """A derivation goes, and a copy comes into its place: nothing stored changes, but a count."""
+    rules = "in(?x, ?c) :- near(?x, ?c) .\nrisk(?x) :- in(?x, ?c), bad(?c) ."
+    program = checked("\n".join((PREFIXES, COPYING[4], rules)))
+    stored, encoded = Driver(program), Driver(program, encodes=True)
+    first = [(name, ("<x>", "<c>"), 1) for name in ("in", "near")]
+    for updates in (
+        [*first, ("part", ("<c>", "<c>"), 1)],
+        [("near", ("<x>", "<c>"), -1), ("bad", ("<c>",), 1)],
+    ):
+        assert_same_changes(stored, encoded, partial(Driver.apply, updates=updates))
 
 
 def assert_same_changes(stored, encoded, step):

@@ -91,7 +91,7 @@ def with_inherited(
     }
     before = Before(now, changed)
     for each in hierarchies:
-        if each.changes(changed):
+        if len(each.changed(changed)):
             each.forget()
     found = [
         _Changed.of(after, earlier, entities, now, before)
@@ -99,7 +99,7 @@ def with_inherited(
         if len((entities := _entities(after, earlier, now, before)).ids)
     ]
     if not found:
-        return EpochChanges(stored.derived, stored.closure, blocks)
+        return stored
     return EpochChanges(
         derived=[*_others(stored.derived, found), *(each.derived() for each in found)],
         closure=[*_others(stored.closure, found), *(each.closure() for each in found)],
@@ -145,7 +145,7 @@ class _Changed:
         classes = distinct(
             np.concatenate([rows.args[:, hierarchy.shape.position] for rows in (after, earlier)])
         )
-        if hierarchy is former and not hierarchy.changes(before.changes):
+        if hierarchy is former and not len(hierarchy.changed(before.changes)):
             ladder = was = hierarchy.known_ladder(now, classes)
         else:
             ladder, was = hierarchy.ladder(now, classes), former.ladder(before, classes)
@@ -250,7 +250,7 @@ def _entities(
         views = (now, before)
         found = [view.rows(place.predicate, place.bound).args for view in views]
         return shape.entities(found)
-    moved = hierarchy.changed_edges(before.changes)
+    moved = hierarchy.changed(before.changes)
     if len(moved):
         moved = union([hierarchy.below(now, moved), hierarchy.below(before, moved)])
     found = [hierarchy.at_classes(now, moved)]

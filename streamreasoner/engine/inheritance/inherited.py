@@ -103,13 +103,17 @@ class InheritedFacts:
             for each in entities.ids.tolist()
         )
 
-    def changes(self, changes: Mapping[str, TraceRows]) -> bool:
-        """Whether differences of a trace, by predicate, are of its edges or of what is held."""
-        return self._held in changes or len(self.changed_edges(changes)) > 0
+    def changed(self, changes: Mapping[str, TraceRows]) -> Int32s:
+        """The classes whose copies may have changed with no change of an entity.
 
-    def changed_edges(self, changes: Mapping[str, TraceRows]) -> Int32s:
-        """The lower classes of the edges among the differences of a trace, by predicate."""
-        return union([NO_EDGES[0], *(each.changed(changes) for each in self._steps)])
+        They are at the lower ends of changed edges, or are held from now on, or no longer.
+
+        Args:
+            changes: The differences of a trace, by predicate.
+        """
+        found = [NO_EDGES[0], *(each.changed(changes) for each in self._steps)]
+        held = changes.get(self._held)
+        return union(found if held is None else [*found, held.args[:, 0]])
 
     def joined(self, view: View, classes: Int32s) -> Int32s:
         """Those of some classes that have edges."""
