@@ -141,7 +141,7 @@ class Patterns:
 
     def _empty(self) -> Body:
         """One empty solution, in a graph that exists."""
-        if self._graph is None:
+        if self._graph is None or self._is_chosen(self._graph):
             return Body()
         exists = self._paths.exists(self._graph)
         return Body((exists,), tuple(sorted(bound_by_atoms((exists,)))))
@@ -289,6 +289,8 @@ class Patterns:
         self._graph = inner
         bodies = self.bodies(pattern)
         self._graph = outer
+        if self._is_chosen(name):
+            return bodies
         if isinstance(name, Constant) or isinstance(inner, Constant):
             exists = self._paths.exists(inner)
             known = [exists in body.literals or _reads(body, inner) for body in bodies]
@@ -305,6 +307,10 @@ class Patterns:
             # Everything that is evaluated in a graph binds it.
             found = self.joins.all_of(found, [self._empty()])
         return found
+
+    def _is_chosen(self, graph: Term) -> bool:
+        """Whether a graph is one of FROM NAMED, which is there even if it is empty."""
+        return isinstance(graph, Constant) and graph in (self._dataset.named or ())
 
     def _in_named(self, name: Variable, graph: Constant, pattern: Pattern) -> list[Body]:
         """The solutions in one of the named graphs, with its name."""

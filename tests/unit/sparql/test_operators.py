@@ -187,6 +187,12 @@ OF_QUESTIONS = (
     "SELECT * FROM NAMED ex:g { ?x ex:p ?y }",
     "SELECT (COUNT(*) AS ?n) FROM NAMED ex:g FROM ex:h { GRAPH ?graph { ?x ex:p ?y } }",
     "ASK FROM ex:g { ?x ex:p ?y FILTER NOT EXISTS { ?y ex:q ?x } }",
+    # a graph of FROM NAMED is there, be it empty
+    "ASK FROM NAMED ex:empty { GRAPH ex:empty { } }",
+    "SELECT * FROM NAMED ex:empty FROM NAMED ex:g { GRAPH ?graph { } }",
+    "SELECT * FROM NAMED ex:empty { GRAPH ?graph { VALUES ?v { 1 2 } OPTIONAL { ?x ex:p ?v } } }",
+    "SELECT * FROM ex:g FROM NAMED ex:empty { ?x ex:p ?y GRAPH ex:empty { FILTER(1 = 1) } }",
+    "SELECT * FROM ex:g { GRAPH ex:empty { } }",
     # values of conditions
     "SELECT ?x ?z { ?x ex:p ?y BIND(COALESCE(?y > 1, ?y + 1, ?y) AS ?z) }",
     "SELECT ?x ?z { ?x ex:p ?y BIND(COALESCE(?y + 1, ?y < ex:a, isIRI(?y)) AS ?z) }",

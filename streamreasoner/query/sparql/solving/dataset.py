@@ -77,11 +77,13 @@ class Dataset:
         triples: Table of the default graph.
         quads: Table of the named graphs.
         index: The triples of the default graph; None: there is no index.
+        chosen: The ids of the named graphs if they are chosen, be they empty; None: those of quads.
     """
 
     triples: str
     quads: str
     index: IndexedTriples | None = None
+    chosen: tuple[int, ...] | None = None
 
     @property
     def default(self) -> Scope:
@@ -91,7 +93,15 @@ class Dataset:
     @property
     def names(self) -> str:
         """A query for the names of the named graphs, in the column g."""
-        return f"select distinct g from {self.quads}"
+        if self.chosen is None:
+            return f"select distinct g from {self.quads}"
+        return f"select unnest({[*self.chosen]}::integer[]) as g"
+
+    def has(self, name: int) -> str:
+        """A condition: whether there is a named graph."""
+        if self.chosen is None:
+            return f"exists (select 1 from {self.quads} where g = {name})"
+        return "true" if name in self.chosen else "false"
 
     def named(self, name: int) -> Scope:
         """A named graph."""
@@ -106,10 +116,12 @@ class Dataset:
         if not graphs:
             return self
         default = _among(map(find, graphs.default))
-        named = "true" if graphs.named is None else _among(map(find, graphs.named))
+        chosen = None if graphs.named is None else tuple(dict.fromkeys(map(find, graphs.named)))
+        named = "true" if chosen is None else _among(chosen)
         return Dataset(
             f"(select distinct s, p, o from {self.quads} where {default})",
             f"(select * from {self.quads} where {named})",
+            chosen=chosen,
         )
 
 

@@ -213,8 +213,7 @@ class Patterns:
         if isinstance(graph.name, Constant):
             name = self._terms.find(graph.name.term)
             found = self._evaluate(graph.pattern, dataset.named(name).of(scope.given))
-            exists = f"exists (select 1 from {dataset.quads} where g = {name})"
-            return algebra.where(found, exists)
+            return algebra.where(found, dataset.has(name))
         # Apart from a variable of the pattern with this name, which may be unbound or another term.
         within = self._new("graph")
         found = self._evaluate(graph.pattern, dataset.each_named(within).of(scope.given))
