@@ -14,10 +14,12 @@ from functools import partial
 from streamreasoner.backends.parts import wire
 from streamreasoner.backends.parts.backend import PartsBackend
 from streamreasoner.backends.parts.elsewhere import PartsElsewhere, Team
+from streamreasoner.backends.parts.here import parts_here
 from streamreasoner.backends.parts.worker import serve
 from streamreasoner.backends.store import divided_elsewhere
 from streamreasoner.engine.session import Store
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.values.value_columns import Values
 
 HOST = "127.0.0.1"
 _SERVE = """
@@ -86,6 +88,14 @@ def store_elsewhere(count, kind=PartsBackend, **options):
         return made
 
     return Store(dictionary, backend)
+
+
+def store_here(count, kind=PartsBackend):
+    """A store whose state is in parts of this process."""
+    gc.collect()  # earlier states are in circles, and hold address space
+    dictionary = Dictionary()
+    place = parts_here(dictionary, Values(dictionary), count)
+    return Store(dictionary, lambda plan: kind(plan, dictionary, place))
 
 
 def backend_in_threads(plan, dictionary, count=2):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -75,6 +75,19 @@ class TraceRows:
 
     def __post_init__(self) -> None:
         _same_length(self.args, self.iteration, self.multiplicity)
+
+    @classmethod
+    def of(cls, parts: Iterable[TraceRows]) -> TraceRows:
+        """Rows of one predicate as one collection; there is at least one part."""
+        import numpy as np  # noqa: PLC0415 - plans are printed without it
+
+        each = list(parts)
+        return cls(
+            each[0].predicate,
+            np.concatenate([rows.args for rows in each]),
+            np.concatenate([rows.iteration for rows in each]),
+            np.concatenate([rows.multiplicity for rows in each]),
+        )
 
     def take(self, rows: NDArray[np.bool_] | slice) -> TraceRows:
         """Some of the rows."""

@@ -9,7 +9,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from streamreasoner.analysis.hierarchies.copying import copying
 from streamreasoner.analysis.hierarchies.reading import hierarchies
 from streamreasoner.errors import DataError
 
@@ -40,14 +39,10 @@ def with_hierarchies(program: CheckedProgram) -> CheckedProgram:
     helpers = dict(program.helpers)
     found = []
     decided = dict(zip(program.strata, program.guarded, strict=True))
-    for hierarchy, wanted in hierarchies(program.rules, decided):
-        if hierarchy.atom.predicate not in program.visible:
-            continue
+    for hierarchy, wanted in hierarchies(program.rules, decided, program.visible):
         found.append(hierarchy)
-        for index in hierarchy.rules:
-            copied = copying(rules[index])
-            if copied is not None:
-                rules[index] = hierarchy.restricted(rules[index], copied.edges)
+        for index, edges in zip(hierarchy.rules, hierarchy.edges, strict=True):
+            rules[index] = hierarchy.restricted(rules[index], edges)
         for added in (hierarchy.upkeep(wanted), hierarchy.comparison()):
             first = len(rules)
             rules += added

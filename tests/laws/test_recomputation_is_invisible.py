@@ -5,8 +5,8 @@ All laws of backends hold while epochs are evaluated anew at random: at once, or
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
+from functools import partial
 from random import Random
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from driver import Driver
 from hypothesis import HealthCheck, given, settings
 from model import ModelBackend
 from strategies import scenarios
-from teams import store_elsewhere
+from teams import store_elsewhere, store_here
 from thorough import THOROUGH
 
 from streamreasoner.backends.columnar import backend, parallel
@@ -24,14 +24,14 @@ from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.kernels.epoch import recompute
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.parts.backend import PartsBackend
-from streamreasoner.backends.parts.here import PartsHere, parts_here
+from streamreasoner.backends.parts.here import PartsHere
+from streamreasoner.backends.store import columnar
 from streamreasoner.engine import cost_model, recomputation
 from streamreasoner.engine.ports import Effort
 from streamreasoner.engine.session import Store
 from streamreasoner.errors import EnvironmentSetupError, StateFullError
 from streamreasoner.program.checked import check_text
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.values.value_columns import Values
 
 EXAMPLES = settings(
     max_examples=1_000 if THOROUGH else 8, deadline=None, suppress_health_check=list(HealthCheck)
@@ -70,24 +70,9 @@ class DecidingModel(Deciding, ModelBackend):
     """One of dicts."""
 
 
-def columnar_store():
-    """A store with a columnar backend that decides at random."""
-    dictionary = Dictionary()
-    values = Values(dictionary)
-    return Store(dictionary, lambda plan: DecidingColumnar(plan, dictionary, values))
-
-
-def parts_store():
-    """A store with three parts that decides at random."""
-    gc.collect()  # states of earlier examples are in circles, and hold address space
-    dictionary = Dictionary()
-    place = parts_here(dictionary, Values(dictionary), 3)
-    return Store(dictionary, lambda plan: DecidingParts(plan, dictionary, place))
-
-
-def store_of_processes():
-    """A store with parts in two processes that decides at random."""
-    return store_elsewhere(2, kind=DecidingParts)
+columnar_store = partial(columnar, kind=DecidingColumnar)
+parts_store = partial(store_here, 3, kind=DecidingParts)
+store_of_processes = partial(store_elsewhere, 2, kind=DecidingParts)
 
 
 def model_store():

@@ -6,7 +6,6 @@ states that were differentiated and in those that were evaluated anew, whatever 
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from functools import partial
 from random import Random
@@ -20,19 +19,17 @@ from laws.test_rules_change import part
 from oracle import evaluate, total
 from oracle.arithmetic import numeral
 from strategies import HEADER, scenarios
-from teams import store_elsewhere
+from teams import store_elsewhere, store_here
 from thorough import THOROUGH
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.parts.backend import PartsBackend
-from streamreasoner.backends.parts.here import PartsHere, parts_here
+from streamreasoner.backends.parts.here import PartsHere
+from streamreasoner.backends.store import columnar
 from streamreasoner.engine import cost_model, recomputation
 from streamreasoner.engine.ports import Effort
-from streamreasoner.engine.session import Store
 from streamreasoner.errors import EngineError, RecursionLimitError
 from streamreasoner.program import check_text
-from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.values.value_columns import Values
 
 EXAMPLES = settings(
     max_examples=500 if THOROUGH else 12, deadline=None, suppress_health_check=list(HealthCheck)
@@ -95,24 +92,9 @@ class ReadParts(Read, PartsBackend):
     """One of parts."""
 
 
-def one_store():
-    """All of the state in one place."""
-    dictionary = Dictionary()
-    values = Values(dictionary)
-    return Store(dictionary, lambda plan: ReadColumnar(plan, dictionary, values))
-
-
-def parts_store():
-    """The state in three parts."""
-    gc.collect()  # states of earlier examples are in circles, and hold address space
-    dictionary = Dictionary()
-    place = parts_here(dictionary, Values(dictionary), 3)
-    return Store(dictionary, lambda plan: ReadParts(plan, dictionary, place))
-
-
-def store_of_processes():
-    """The state in two processes."""
-    return store_elsewhere(2, kind=ReadParts)
+one_store = partial(columnar, kind=ReadColumnar)
+parts_store = partial(store_here, 3, kind=ReadParts)
+store_of_processes = partial(store_elsewhere, 2, kind=ReadParts)
 
 
 @pytest.fixture(autouse=True)

@@ -19,28 +19,32 @@ from streamreasoner.lang.normal_form import is_lattice
 from streamreasoner.lang.traversal import atom_of, substituted, variables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
     from types import UnionType
 
     from streamreasoner.analysis.strata.guards import Guarded
 
 
 def hierarchies(
-    rules: Sequence[ast.Rule], strata: Mapping[tuple[int, ...], Guarded | None]
+    rules: Sequence[ast.Rule],
+    strata: Mapping[tuple[int, ...], Guarded | None],
+    predicates: Container[str],
 ) -> Iterator[tuple[Hierarchy, tuple[ast.Rule, ...]]]:
     """The hierarchies of a program, each with rules that derive the classes whose copies are read.
 
-    There is none where rules read all copies, or choose one of them, or where the schema decides
-    what a stratum negates.
+    Facts are left out of which rules read all copies, or choose one, or of a stratum in which the
+    schema decides what is negated.
 
     Args:
         rules: The rules in normal form.
         strata: Indexes into them, each with how the schema decides its negation, if it does.
+        predicates: The predicates of the facts of hierarchies.
     """
     decided = {index for stratum, guarded in strata.items() if guarded for index in stratum}
     found: dict[tuple[object, ...], dict[int, Copying]] = {}
     for index, rule in enumerate(rules):
-        copied = None if index in decided else copying(rule)
+        is_one = index not in decided and rule.head.predicate in predicates
+        copied = copying(rule) if is_one else None
         if copied is not None:
             found.setdefault(copied.key, {})[index] = copied
     made: list[tuple[Hierarchy, tuple[ast.Rule, ...]]] = []
@@ -97,13 +101,15 @@ def _wanted(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> tuple[ast.Rule, 
     """Rules that derive the classes whose copies are read; None if a rule reads all of them."""
     made: dict[ast.Rule, None] = {}
     chosen = (hierarchy.atom, *(each.atom for each in hierarchy.edges))
+    edges_of = dict(zip(hierarchy.rules, hierarchy.edges, strict=True))
     for index, rule in enumerate(rules):
         if is_lattice(rule.head) and any(have_an_instance(rule.head, each) for each in chosen):
             return None
-        copied = copying(rule) if index in hierarchy.rules else None
+        edges = edges_of.get(index)  # a copying rule reads the copies that it makes
         for place, literal in enumerate(rule.body):
             atom = atom_of(literal)
-            if atom is None or atom.asserted or (copied is not None and literal == copied.atom):
+            is_copied = edges is not None and literal != edges.atom
+            if atom is None or atom.asserted or is_copied:
                 continue
             if have_an_instance(atom, hierarchy.atom):
                 rest = (each for at, each in enumerate(rule.body) if at != place)

@@ -226,13 +226,7 @@ class PartsBackend:
 
     def trace(self, predicate: str, bound: Mapping[int, int] = NO_BOUND) -> TraceRows:
         """Every (fact, iteration, multiplicity) of the facts with these ids at these positions."""
-        found = self.parts.ask(methodcaller("trace", predicate, bound))
-        return TraceRows(
-            predicate,
-            np.concatenate([rows.args for rows in found]),
-            np.concatenate([rows.iteration for rows in found]),
-            np.concatenate([rows.multiplicity for rows in found]),
-        )
+        return TraceRows.of(self.parts.ask(methodcaller("trace", predicate, bound)))
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""

@@ -24,7 +24,7 @@ from streamreasoner.engine.inheritance.climb import (
     facts_of,
 )
 from streamreasoner.engine.inheritance.entities import Found
-from streamreasoner.engine.inheritance.rows import matching, negative, summed, together
+from streamreasoner.engine.inheritance.rows import matching, negative, summed
 from streamreasoner.engine.inheritance.sets import (
     difference,
     distinct,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.engine.inheritance.climb import Int64s
+    from streamreasoner.engine.inheritance.climb import Int32s, Int64s
     from streamreasoner.engine.inheritance.edges import View
     from streamreasoner.engine.inheritance.entities import Entities
     from streamreasoner.engine.inheritance.inherited import InheritedFacts
@@ -58,9 +58,9 @@ class Before:
     now: View
     changes: Mapping[str, TraceRows]
 
-    def rows(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
+    def __call__(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
         """The trace of the facts of a predicate with these ids at these positions."""
-        rows = self.now.rows(predicate, bound)
+        rows = self.now(predicate, bound)
         changed = self.changes.get(predicate)
         if changed is None:
             return rows
@@ -84,20 +84,21 @@ def with_inherited(
     """
     blocks = [*stored.trace]
     changed = {
-        predicate: together(rows)
+        predicate: TraceRows.of(rows)
         for predicate, rows in groupby(
             sorted(blocks, key=attrgetter("predicate")), attrgetter("predicate")
         )
     }
     before = Before(now, changed)
-    for each in hierarchies:
-        if len(each.changed(changed)):
-            each.forget()
-    found = [
-        _Changed.of(after, earlier, entities, now, before)
-        for after, earlier in _pairs(hierarchies, former)
-        if len((entities := _entities(after, earlier, now, before)).ids)
-    ]
+    found = []
+    for after, earlier in _pairs(hierarchies, former):
+        moved = after.changed(changed)
+        if len(moved):
+            after.forget()
+        entities = _entities(after, earlier, now, before, moved)
+        if len(entities.ids):
+            is_same = after is earlier and not len(moved)
+            found.append(_Changed.of(after, earlier, entities, now, before, is_same=is_same))
     if not found:
         return stored
     return EpochChanges(
@@ -135,8 +136,10 @@ class _Changed:
         entities: Entities,
         now: View,
         before: Before,
+        *,
+        is_same: bool,
     ) -> _Changed:
-        """That of some entities."""
+        """That of some entities, whose hierarchy may be the same as before, edge by edge."""
         after = hierarchy.stored(now, entities)
         own = before.changes.get(hierarchy.shape.place.predicate)
         earlier = after
@@ -145,7 +148,7 @@ class _Changed:
         classes = distinct(
             np.concatenate([rows.args[:, hierarchy.shape.position] for rows in (after, earlier)])
         )
-        if hierarchy is former and not len(hierarchy.changed(before.changes)):
+        if is_same:
             ladder = was = hierarchy.known_ladder(now, classes)
         else:
             ladder, was = hierarchy.ladder(now, classes), former.ladder(before, classes)
@@ -241,16 +244,18 @@ def _pairs(
 
 
 def _entities(
-    hierarchy: InheritedFacts, former: InheritedFacts, now: View, before: Before
+    hierarchy: InheritedFacts,
+    former: InheritedFacts,
+    now: View,
+    before: Before,
+    moved: Int32s,
 ) -> Entities:
     """The entities whose facts may have changed otherwise than what is stored of them."""
     shape = hierarchy.shape
     place, position = shape.place, shape.position
     if hierarchy.edges != former.edges:
         views = (now, before)
-        found = [view.rows(place.predicate, place.bound).args for view in views]
-        return shape.entities(found)
-    moved = hierarchy.changed(before.changes)
+        return shape.entities(view(place.predicate, place.bound).args for view in views)
     if len(moved):
         moved = union([hierarchy.below(now, moved), hierarchy.below(before, moved)])
     found = [hierarchy.at_classes(now, moved)]

@@ -186,10 +186,9 @@ def climbed(facts: Int64s, ladder: Ladder) -> Int64s:
 
 def consolidated(parts: Iterable[Rows]) -> Rows:
     """The sum of rows, by fact and iteration, without zeros."""
-    each = list(parts)
-    fact = np.concatenate([np.empty(0, np.int64), *(rows.fact for rows in each)])
-    iteration = np.concatenate([np.empty(0, np.int64), *(rows.iteration for rows in each)])
-    counts = np.concatenate([np.empty(0, np.int64), *(rows.multiplicity for rows in each)])
+    each = [(rows.fact, rows.iteration, rows.multiplicity) for rows in parts]
+    none = [np.empty(0, np.int64)] * 3
+    fact, iteration, counts = map(np.concatenate, zip(none, *each, strict=True))
     order = np.lexsort((iteration, fact))
     fact, iteration, counts = fact[order], iteration[order], counts[order]
     first = starts(fact) | starts(iteration)

@@ -1,9 +1,9 @@
-"""Where the facts and the edges of a hierarchy are. Invariant: what is stored is read by a view."""
+"""Where the facts and the edges of a hierarchy are. Invariant: a view reads what is stored."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -21,12 +21,8 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.operands import Pattern
 
-
-class View(Protocol):
-    """What is stored, now or before an epoch."""
-
-    def rows(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
-        """The trace of the facts of a predicate with these ids at these positions."""
+    View: TypeAlias = Callable[[str, Mapping[int, int]], TraceRows]
+    """Reads what is stored, now or before an epoch: `Backend.trace`, or like it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +75,7 @@ class Steps:
 
     def read(self, view: View, bound: Mapping[int, int]) -> tuple[Int32s, Int32s, Int64s]:
         """The present edges: lower and higher classes, and since which iteration of the stratum."""
-        rows = view.rows(self.place.predicate, {**self.place.bound, **bound})
+        rows = view(self.place.predicate, {**self.place.bound, **bound})
         late = np.zeros(len(rows.args), bool)
         for constants in self.derived:
             late |= matching(rows.args, constants)

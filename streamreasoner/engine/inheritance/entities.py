@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.engine.inheritance.climb import Rows as NumberedRows
 from streamreasoner.engine.inheritance.climb import (
+    Rows,
     classes_of,
     climb,
     closure,
@@ -74,10 +74,10 @@ class Entities:
         """The numbers of their facts."""
         return facts_of(self._numbers(args), args[:, self.shape.position])
 
-    def rows(self, stored: TraceRows) -> NumberedRows:
+    def rows(self, stored: TraceRows) -> Rows:
         """Rows of their facts."""
         iteration = stored.iteration.astype(np.int64)
-        return NumberedRows(self.facts(stored.args), iteration, stored.multiplicity)
+        return Rows(self.facts(stored.args), iteration, stored.multiplicity)
 
     def args(self, facts: Int64s) -> NDArray[np.int32]:
         """The ids of the arguments of facts, int32 of shape (n, arity)."""
@@ -104,11 +104,11 @@ class Found:
     """
 
     entities: Entities
-    stored: NumberedRows
+    stored: Rows
     ladder: Ladder
     wanted: int | None = None
 
-    def copies(self) -> NumberedRows:
+    def copies(self) -> Rows:
         """The copies, which are not stored."""
         copies = climb(self.stored, self.ladder)
         return copies if self.wanted is None else copies.take(copies.classes == self.wanted)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.engine.inheritance.edges import Place
-from streamreasoner.engine.inheritance.rows import among, matching
+from streamreasoner.engine.inheritance.held import changed
+from streamreasoner.engine.inheritance.rows import matching
 from streamreasoner.engine.updates import Updates
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 LARGE = 1 << 14
 """Updates from which an epoch is large."""
 SHARE = 8
-"""At most one of so many of its updates is schema, if that is worth evaluating alone."""
+"""Its schema is evaluated alone if it has at least this many times as many updates."""
 
 
 class Guess:
@@ -68,6 +69,4 @@ class Guess:
         if alone is None:
             return
         for each in self._plan.hierarchies:
-            wanted, held = alone.facts(each.wanted), now.facts(each.held)
-            missing = wanted[~among(wanted, held)]
-            yield Updates(each.held, missing, np.ones(len(missing), np.int64))
+            yield changed(each, alone.facts(each.wanted), now.facts(each.held), 1)

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.analysis.hierarchies.hierarchy import EXCESS, LACK
+from streamreasoner.engine.inheritance.rows import among
 from streamreasoner.engine.updates import Updates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
     from streamreasoner.engine.ports import Backend
@@ -33,7 +36,7 @@ def to_hold(
     """
     for term, sign in ((LACK, 1), (EXCESS, -1)):
         found = [
-            _difference(each, backend, sign)
+            changed(each, backend.facts(each.wanted), backend.facts(each.held), sign)
             for each in hierarchies
             if (backend.select(each.differ, {0: intern(term)}).since >= 0).any()
         ]
@@ -59,7 +62,10 @@ def added_by(rows: TraceRows) -> Updates:
     return Updates(rows.predicate, rows.args[at_first], rows.multiplicity[at_first])
 
 
-def _difference(hierarchy: Hierarchy, backend: Backend, sign: int) -> Updates:
-    wanted, held = (backend.facts(each)[:, 0] for each in (hierarchy.wanted, hierarchy.held))
-    missing = np.setdiff1d(wanted, held) if sign > 0 else np.setdiff1d(held, wanted)
-    return Updates(hierarchy.held, missing.reshape(-1, 1), np.full(len(missing), sign, np.int64))
+def changed(
+    hierarchy: Hierarchy, wanted: NDArray[np.int32], held: NDArray[np.int32], sign: int
+) -> Updates:
+    """What is wanted and not held, to be held; with a negative sign, the opposite."""
+    one, other = (wanted, held) if sign > 0 else (held, wanted)
+    found = one[~among(one, other)]
+    return Updates(hierarchy.held, found, np.full(len(found), sign, np.int64))

@@ -14,8 +14,8 @@ import numpy as np
 from streamreasoner.engine.inheritance.climb import Ladder, classes_of, climbed, facts_of
 from streamreasoner.engine.inheritance.edges import NO_EDGES, Place, Steps
 from streamreasoner.engine.inheritance.entities import Found, Shape
-from streamreasoner.engine.inheritance.rows import together
 from streamreasoner.engine.inheritance.sets import difference, distinct, intersection, places, union
+from streamreasoner.engine.updates import TraceRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from streamreasoner.engine.inheritance.climb import Int32s
     from streamreasoner.engine.inheritance.edges import View
     from streamreasoner.engine.inheritance.entities import Entities
-    from streamreasoner.engine.updates import TraceRows
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import ProgramPlan
 
 MANY = 512
 """Classes, or entities, from which all are read at once, instead of each by itself."""
+
+_NO_LADDER = Ladder(*NO_EDGES)
 
 
 class InheritedFacts:
@@ -80,10 +81,10 @@ class InheritedFacts:
             return None
         wanted = narrowed.pop(shape.position, None)
         if wanted is None or any(at in narrowed for at in shape.entity):
-            stored = view.rows(shape.place.predicate, narrowed)
+            stored = view(shape.place.predicate, narrowed)
         else:
-            stored = together(
-                view.rows(shape.place.predicate, {**narrowed, shape.position: each})
+            stored = TraceRows.of(
+                view(shape.place.predicate, {**narrowed, shape.position: each})
                 for each in self.below(view, [wanted]).tolist()
             )
         ladder = self.ladder(view, distinct(stored.args[:, shape.position]))
@@ -96,10 +97,10 @@ class InheritedFacts:
         """What is stored of entities, of which there is at least one."""
         predicate, bound = self.shape.place.predicate, self.shape.place.bound
         if len(entities.ids) > MANY:
-            rows = view.rows(predicate, bound)
+            rows = view(predicate, bound)
             return rows.take(entities.has(rows.args))
-        return together(
-            view.rows(predicate, {**bound, **dict(zip(self.shape.entity, each, strict=True))})
+        return TraceRows.of(
+            view(predicate, {**bound, **dict(zip(self.shape.entity, each, strict=True))})
             for each in entities.ids.tolist()
         )
 
@@ -118,8 +119,8 @@ class InheritedFacts:
     def joined(self, view: View, classes: Int32s) -> Int32s:
         """Those of some classes that have edges."""
         if len(classes) > MANY:
-            ends = [end for steps in self._steps for end in steps.read(view, {})[:2]]
-            return intersection(classes, union([NO_EDGES[0], *ends]))
+            edges = self._edges(view)
+            return intersection(classes, union([edges.below, edges.above]))
         found = (each for each in classes.tolist() if self._joins(view, each))
         return np.fromiter(found, np.int32)
 
@@ -147,75 +148,65 @@ class InheritedFacts:
 
     def _all_below(self, view: View, classes: Int32s) -> Int32s:
         """The same, by all edges: what is below is what climbs the edges turned around."""
-        read = [NO_EDGES, *(steps.read(view, {}) for steps in self._steps)]
-        below, above, since = map(np.concatenate, zip(*read, strict=True))
-        found = climbed(
-            facts_of(np.zeros(len(classes), np.int64), classes), Ladder.of(above, below, since)
-        )
+        edges, start = self._edges(view), facts_of(np.zeros(len(classes), np.int64), classes)
+        found = climbed(start, Ladder.of(edges.above, edges.below, edges.since))
         return union([classes, classes_of(found)])
 
     def at_classes(self, view: View, classes: Int32s) -> NDArray[np.int32]:
         """The arguments of the stored facts at some classes."""
         place, position = self.shape.place, self.shape.position
         if len(classes) > MANY:
-            args = view.rows(place.predicate, place.bound).args
+            args = view(place.predicate, place.bound).args
             return args[places(args[:, position], classes) >= 0]
         found = (
-            view.rows(place.predicate, {**place.bound, position: each}).args
-            for each in classes.tolist()
+            view(place.predicate, {**place.bound, position: each}).args for each in classes.tolist()
         )
         return np.concatenate([np.empty((0, self.shape.arity), np.int32), *found])
 
-    def ladder(self, view: View, classes: Int32s) -> Ladder:
-        """The edges above some classes along which copies are made that are not stored."""
-        found = [NO_EDGES]
-        seen = fresh = classes
-        while len(fresh):
-            if len(seen) > MANY:
-                found = [each.read(view, {}) for each in self._steps]
-                break
-            read = [
-                steps.read(view, {steps.below: each})
-                for steps in self._steps
-                for each in fresh.tolist()
-            ]
-            found += read
-            fresh = difference(union([NO_EDGES[1], *(above for _, above, _ in read)]), seen)
-            seen = union([seen, fresh])
-        ladder = Ladder.of(*map(np.concatenate, zip(NO_EDGES, *found, strict=True)))
-        return ladder.without(self._held_among(view, distinct(ladder.above)))
+    def ladder(self, view: View, classes: Int32s, known: dict[int, Ladder] | None = None) -> Ladder:
+        """The edges above some classes along which copies are made that are not stored.
+
+        Args:
+            view: Reads what is stored.
+            classes: The classes.
+            known: The edges from classes that were read before; gets those that are read now.
+        """
+        known = {} if known is None else known
+        found: dict[int, Ladder] = {}
+        waiting = {*classes.tolist()}
+        while waiting and len(found) + len(waiting) <= MANY:
+            each = waiting.pop()
+            if each not in known:
+                known[each] = self._edges(view, each)
+            found[each] = known[each]
+            waiting.update(found[each].above.tolist())
+            waiting -= found.keys()
+        if waiting:
+            edges = self._edges(view)
+        else:
+            edges = Ladder.joined([_NO_LADDER, *(found[each] for each in sorted(found))])
+        return edges.without(self._held_among(view, distinct(edges.above)))
 
     def known_ladder(self, view: View, classes: Int32s) -> Ladder:
-        """The same where nothing of it has changed since it was read before."""
-        if len(classes) > MANY:
-            return self.ladder(view, classes)
-        found: dict[int, Ladder] = {}
-        waiting = classes.tolist()
-        while waiting:
-            each = waiting.pop()
-            if each not in found:
-                if each not in self._known:
-                    self._known[each] = self._above(view, each)
-                found[each] = self._known[each]
-                waiting += found[each].above.tolist()
-        return Ladder.joined(found[each] for each in sorted(found))
+        """The same where no edge has changed since it was read before."""
+        return self.ladder(view, classes, self._known)
 
     def forget(self) -> None:
         """Read edges anew from now on."""
         self._known.clear()
 
-    def _above(self, view: View, each: int) -> Ladder:
-        """The edges from a class along which copies are made that are not stored."""
-        read = [NO_EDGES, *(steps.read(view, {steps.below: each}) for steps in self._steps)]
-        ladder = Ladder.of(*map(np.concatenate, zip(*read, strict=True)))
-        return ladder.without(self._held_among(view, distinct(ladder.above)))
+    def _edges(self, view: View, each: int | None = None) -> Ladder:
+        """The edges, all of them or those from a class."""
+        bound = ({} if each is None else {steps.below: each} for steps in self._steps)
+        read = (steps.read(view, ids) for steps, ids in zip(self._steps, bound, strict=True))
+        return Ladder.of(*map(np.concatenate, zip(NO_EDGES, *read, strict=True)))
 
     def _held_among(self, view: View, classes: Int32s) -> Int32s:
         """Those of some classes whose copies are stored."""
         if len(classes) > MANY:
-            rows = view.rows(self._held, {})
+            rows = view(self._held, {})
             return np.ravel(rows.args[rows.multiplicity > 0])
-        held = (each for each in classes.tolist() if len(view.rows(self._held, {0: each}).args))
+        held = (each for each in classes.tolist() if len(view(self._held, {0: each}).args))
         return np.fromiter(held, np.int32)
 
 

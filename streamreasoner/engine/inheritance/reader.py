@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,17 +23,6 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import ProgramPlan
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """What a backend stores now."""
-
-    backend: Backend
-
-    def rows(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
-        """The trace of the facts of a predicate with these ids at these positions."""
-        return self.backend.trace(predicate, bound)
-
-
 class Reader:
     """Reads of a backend, with the facts that are inherited.
 
@@ -45,12 +33,12 @@ class Reader:
     """
 
     def __init__(self, backend: Backend, plan: ProgramPlan, intern: Callable[[str], int]) -> None:
-        self._backend, self._view = backend, Stored(backend)
+        self._view = backend.trace
         self._hierarchies = [InheritedFacts(each, plan, intern) for each in plan.hierarchies]
 
     def trace(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
         """The trace of the facts of a predicate with these ids at these positions."""
-        stored = self._view.rows(predicate, bound)
+        stored = self._view(predicate, bound)
         parts = [each.trace() for _, each in self._found(predicate, bound)]
         return summed([stored, *parts]) if parts else stored
 

@@ -52,20 +52,9 @@ def matching(args: NDArray[np.int32], bound: Mapping[int, int]) -> NDArray[np.bo
     return found
 
 
-def together(parts: Iterable[TraceRows]) -> TraceRows:
-    """Rows of one predicate as one collection; there is at least one part."""
-    each = list(parts)
-    return TraceRows(
-        each[0].predicate,
-        np.concatenate([rows.args for rows in each]),
-        np.concatenate([rows.iteration for rows in each]),
-        np.concatenate([rows.multiplicity for rows in each]),
-    )
-
-
 def summed(parts: Iterable[TraceRows]) -> TraceRows:
     """The sum of rows of one predicate by fact and iteration, without zeros."""
-    rows = together(parts)
+    rows = TraceRows.of(parts)
     keys = keys_of(np.column_stack([rows.args, rows.iteration]))
     order = np.argsort(keys, kind="stable")
     first = np.flatnonzero(starts(keys[order]))
