@@ -8,9 +8,10 @@ the next one joins.
 from __future__ import annotations
 
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.java_gateway import launch_gateway
 from recording import classes_of_spark, left_to_others
@@ -122,17 +123,24 @@ def stop_context():
     contexts = getattr(getattr(gateway.jvm.org.apache.spark, "SparkContext$"), "MODULE$")
     active = contexts.getActive()
     if active.isDefined():
+        SparkContext._gateway, SparkContext._jvm = gateway, gateway.jvm  # noqa: SLF001 - for errors
         _stop_queries(gateway.jvm.org.apache.spark.sql.classic.SparkSession)
         active.get().stop()
+        _forget_gateway()
     gateway.close()
 
 
 def _stop_queries(sessions):
-    """Wait for the end of streaming queries, which outlive a context and write to checkpoints."""
+    """Wait for the end of streaming queries, which outlive a context and write to checkpoints.
+
+    One that waits for a broker that is gone would take ten minutes.
+    """
     session = sessions.getDefaultSession()
     if session.isDefined():
         for query in session.get().streams().active():
-            query.stop()
+            query.sparkSession().conf().set("spark.sql.streaming.stopTimeout", "5s")
+            with suppress(Py4JJavaError):
+                query.stop()
 
 
 def _forget_gateway():
