@@ -13,6 +13,7 @@ GUIDES = (
     *("how-to/from-jena", "how-to/from-nightly-jobs", "how-to/from-sql", "how-to/test-rules"),
     "how-to/keep-a-state",
     *("inside/multiplicities", "inside/epoch-by-hand", "inside/joining", "inside/settling"),
+    "inside/hierarchies",
 )
 
 
