@@ -16,7 +16,7 @@ from streamreasoner.plan.division import divide
 from streamreasoner.plan.lower.aggregation import reductions
 from streamreasoner.plan.lower.lowering import lower, lowered, stages
 from streamreasoner.plan.lower.triple_patterns import TriplePatterns
-from streamreasoner.plan.print import placement
+from streamreasoner.plan.print import inherited, placement
 from streamreasoner.plan.print.loops import loops
 from streamreasoner.plan.print.parts import Text
 from streamreasoner.plan.print.reasons import Reasons
@@ -40,7 +40,8 @@ def explain_plan(
         checked: The program.
         stage: LOWER for the trees of every rule, DELTA for strata and delta plans, ARRANGEMENTS
             for arrangements, lattices, reductions and hidden predicates, ANEW for when epochs are
-            evaluated anew; ALL for all of these. PARTS for how a state is divided among parts.
+            evaluated anew; ALL for all of these. PARTS for how a state is divided among parts,
+            HIERARCHIES for what is stored of hierarchies that are encoded.
         anew: The lines of evaluating anew, which the engine knows.
 
     Returns:
@@ -60,15 +61,17 @@ def explain_plan(
         "owners": printer.owners,
         "homes": printer.homes,
         "copies": printer.copies,
+        "hierarchies": printer.hierarchies,
     }
-    parts = ("owners", "homes", "copies")
+    parts, encoded = ("owners", "homes", "copies"), ("hierarchies",)
     shown = {
-        Stage.ALL: tuple(name for name in sections if name not in parts),
+        Stage.ALL: tuple(name for name in sections if name not in (*parts, *encoded)),
         Stage.LOWER: ("lowering",),
         Stage.DELTA: ("strata", "delta plans"),
         Stage.ARRANGEMENTS: ("arrangements", "lattices", "reductions", "hidden predicates"),
         Stage.ANEW: ("evaluating anew",),
         Stage.PARTS: parts,
+        Stage.HIERARCHIES: encoded,
     }[stage]
     printed = {name: tuple(sections[name]()) for name in shown}
     return "\n".join(
@@ -201,6 +204,10 @@ class _Sections:
     def copies(self) -> Iterator[str]:
         """What parts have without owning it."""
         return placement.copies(self._division, self._text)
+
+    def hierarchies(self) -> Iterator[str]:
+        """What is stored of hierarchies that are encoded."""
+        return inherited.hierarchies(self._checked, self._prefixes)
 
     @cached_property
     def _division(self) -> Division:

@@ -14,3 +14,4 @@ class Stage(StrEnum):
     ARRANGEMENTS = "arrangements"
     ANEW = "anew"
     PARTS = "parts"
+    HIERARCHIES = "hierarchies"

@@ -35,15 +35,25 @@ def section(text, name):
 
 
 def test_the_documentation_shows_what_is_printed():
-    """The plan and the division in docs/plans.md are exactly those of their programs."""
+    """The plans of docs/plans.md are exactly those of their programs, stage by stage."""
     text = (Path(__file__).parents[3] / "docs/plans.md").read_text("utf-8")
     programs, plans = (
         [block.split("```")[0] for block in text.split(f"```{kind}\n")[1:]]
         for kind in ("prolog", "text")
     )
-    printed = [explained(programs[0]), explained(programs[1], stage=Stage.PARTS)]
+    stages = (Stage.ALL, Stage.PARTS, Stage.HIERARCHIES)
+    printed = [
+        explained(program, stage=stage) for program, stage in zip(programs, stages, strict=True)
+    ]
 
     assert plans == printed
+
+
+def test_what_is_never_encoded_has_no_hierarchy_to_print():
+    """RDFS has rules about every triple."""
+    text = explain_plan(load_program("rdfs"), stage=Stage.HIERARCHIES)
+
+    assert text == "== hierarchies ==\nnone: all facts are stored\n"
 
 
 @given(scenarios())
