@@ -3,17 +3,19 @@
     python benchmarks/hierarchy.py [--instances 1000000] [--classes 30000] [--json FILE]
 
 Instances with one class each, of an ontology of fourteen levels where a tenth of the classes have
-two parents, by the rules of ρDF; an ontology of 350,000 classes alone; and LUBM, whose hierarchies
-are shallow. Each state is built twice, in processes of their own: with all copies stored, and
-encoded. Times are processor time, bytes those of facts without terms. The claims: encoded, the
-instances take at most a fifth of the memory and a third of the load, and edges that change what
-instances inherit take at most a tenth, if nothing is published. Both have the same number of facts.
+two parents, by the rules of ρDF; a tenth of them in a directory, whose tables have all facts; an
+ontology of 350,000 classes alone; and LUBM, whose hierarchies are shallow. Each state is built
+twice, in processes of their own: with all copies stored, and encoded. Times are processor time,
+bytes those of facts without terms. The claims: encoded, the instances take at most a fifth of the
+memory and a third of the load, and edges that change what instances inherit take at most a tenth,
+if nothing is published. Both have the same number of facts.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from pathlib import Path
 from random import Random
@@ -23,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 import pyarrow as pa
+from deltalake import DeltaTable
 
 from benchmarks import harness
 from streamreasoner.api.reasoner import Reasoner
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
+
+    from streamreasoner.rdf.dictionary import Dictionary
 
 LEVELS = 14
 SECOND_PARENT = 0.1  # how many classes have one
@@ -55,6 +60,8 @@ def main() -> int:
     figures: dict[str, Any] = harness.machine()
     sizes = options.instances, options.classes
     figures["instances"] = {mode: harness.apart(instances, mode, *sizes) for mode in MODES}
+    fewer = options.instances // 10, options.classes
+    figures["directory"] = {mode: harness.apart(in_a_directory, mode, *fewer) for mode in MODES}
     figures["ontology"] = {mode: harness.apart(ontology_alone, mode) for mode in MODES}
     figures["lubm"] = {mode: harness.apart(lubm, mode, options.scale) for mode in MODES}
     figures["claims"] = claims(figures["instances"], figures["lubm"])
@@ -66,13 +73,8 @@ def main() -> int:
 def instances(mode: Literal["stored", "encoded"], count: int, classes: int) -> dict[str, float]:
     """What instances of a deep ontology take."""
     reasoner = Reasoner.from_rules("rho-df", hierarchies=mode)
-    session, intern = reasoner.session, reasoner.session.dictionary.intern
-    ids = session.dictionary.encode(names("c", classes))
-    edges = ontology(ids, intern(SUBCLASS))
-    things = np.empty((count, 3), np.int32)
-    things[:, 0] = session.dictionary.encode(names("x", count))
-    things[:, 1] = intern(TYPE)
-    things[:, 2] = ids[np.random.default_rng(0).integers(classes // 2, classes, count)]
+    session = reasoner.session
+    edges, things = schema_and_instances(session.dictionary, count, classes)
 
     def apply(args: NDArray[np.int32], sign: int, *, report: bool = False) -> int:
         rows = Updates("triple", args, np.full(len(args), sign, np.int64))
@@ -95,6 +97,41 @@ def instances(mode: Literal["stored", "encoded"], count: int, classes: int) -> d
         lambda: [apply(each[None], sign, report=True) for each in few for sign in (-1, 1)]
     ) / (2 * len(few))
     return found
+
+
+def in_a_directory(
+    mode: Literal["stored", "encoded"], count: int, classes: int
+) -> dict[str, float]:
+    """What they take if the state is in a directory: in memory, to load and to open again."""
+    with tempfile.TemporaryDirectory() as folder:
+        with Reasoner.open(folder, "rho-df", hierarchies=mode) as reasoner:
+            session = reasoner.session
+            parts = schema_and_instances(session.dictionary, count, classes)
+            edges, things = (
+                [Updates("triple", args, np.ones(len(args), np.int64))] for args in parts
+            )
+            session.apply(edges)
+            found = {"load": timed(lambda: session.apply(things))}
+        start = time.process_time()
+        with Reasoner.open(folder, hierarchies=mode) as reasoner:
+            found["start"] = time.process_time() - start
+            found["bytes"] = reasoner.session.engine.statistics().bytes
+            found["facts"] = reasoner.size().present
+        rows = DeltaTable(f"{folder}/tables/trace").to_pyarrow_dataset().count_rows()
+        return {**found, "rows": rows}
+
+
+def schema_and_instances(
+    dictionary: Dictionary, count: int, classes: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The triples of the ontology, from the top, and of instances of the lower half of it."""
+    ids = dictionary.encode(names("c", classes))
+    edges = ontology(ids, dictionary.intern(SUBCLASS))
+    things = np.empty((count, 3), np.int32)
+    things[:, 0] = dictionary.encode(names("x", count))
+    things[:, 1] = dictionary.intern(TYPE)
+    things[:, 2] = ids[np.random.default_rng(0).integers(classes // 2, classes, count)]
+    return edges, things
 
 
 def ontology_alone(mode: Literal["stored", "encoded"]) -> dict[str, float]:
@@ -181,13 +218,22 @@ def tables(figures: dict[str, Any], scale: int) -> list[dict[str, Any]]:
         "load": ("load of the instances, CPU s", "load", 1),
         "edges": (f"{2 * ROUNDS} edges removed and added, CPU s", "edges", 1),
         "published": (f"{ROUNDS} edges removed, published, CPU s", "published", 1),
+        "rows": ("rows of the trace in tables", "rows", 1),
+        "start": ("open again, CPU s", "start", 1),
         "one": ("a type removed or added, published, CPU ms", "one", 1e-3),
     }
-    deep = figures["instances"]
-    shallow = figures["lubm"]
+    deep, shallow = figures["instances"], figures["lubm"]
+    stored = ("facts", "rows", "memory", "load", "start")
     return [
         harness.print_table(
-            "Instances of a deep ontology", ("", *MODES, "share"), _rows(rows.values(), deep)
+            "Instances of a deep ontology",
+            ("", *MODES, "share"),
+            _rows((rows[name] for name in rows if name not in {"rows", "start"}), deep),
+        ),
+        harness.print_table(
+            "A tenth of them in a directory",
+            ("", *MODES, "share"),
+            _rows((rows[name] for name in stored), figures["directory"]),
         ),
         harness.print_table(
             f"{SNOMED:,} classes",

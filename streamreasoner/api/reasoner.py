@@ -170,6 +170,7 @@ class Reasoner(Questions):
         max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
         allowed_lateness: timedelta = timedelta(0),
         cores: int = 1,
+        hierarchies: Hierarchies = "stored",
     ) -> Reasoner:
         """A reasoner whose state is in a directory, in the Delta tables that a pipeline has.
 
@@ -186,9 +187,11 @@ class Reasoner(Questions):
             max_new_terms: As of the class.
             allowed_lateness: As of the class.
             cores: As of the class.
+            hierarchies: As of the class, for what is in memory: the tables have all facts. May
+                be another one than before.
 
         Raises:
-            DataError: The number of cores is out of range.
+            DataError: The number of cores is out of range, or hierarchies another word.
             ProgramError: The rules are invalid; the message lists every error with its position.
             EnvironmentSetupError: Another process has it open, or the directory cannot be written.
             StateError: The state is damaged, of another version, of a pipeline, or has other rules;
@@ -203,6 +206,7 @@ class Reasoner(Questions):
             recursion_limit=recursion_limit,
             max_new_terms=max_new_terms,
             cores=cores,
+            hierarchies=hierarchies,
         )
         return cls.of_session(session, allowed_lateness)
 

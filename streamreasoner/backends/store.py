@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from streamreasoner.backends.parts.crew import Crew
     from streamreasoner.backends.parts.elsewhere import Team
     from streamreasoner.backends.parts.port import Owners
-    from streamreasoner.engine.ports import Backend
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.plan.program_plan import ProgramPlan
 
@@ -97,7 +97,11 @@ def divided_elsewhere(team: Team, dictionary: Dictionary) -> Store:
         dictionary: Terms and their ids, as of the team.
     """
     place = partial(PartsElsewhere, team)
-    return Store(dictionary, lambda plan: PartsBackend(plan, dictionary, place))
+    return Store(
+        dictionary,
+        lambda plan: PartsBackend(plan, dictionary, place),
+        aside=columnar(dictionary).backend,
+    )
 
 
 class Restorable(Protocol):
@@ -117,7 +121,7 @@ def restored(
     *,
     empty: Callable[[Dictionary], Store] = columnar,
 ) -> Store:
-    """A store with what tables have.
+    """A store for what tables have, which a session takes when it resumes.
 
     Args:
         tables: The tables of a state.
@@ -130,11 +134,4 @@ def restored(
     tables.restore_terms(dictionary)
     if terms is not None:
         dictionary.encode(terms(len(dictionary)))
-    store = empty(dictionary)
-
-    def backend(plan: ProgramPlan) -> Backend:
-        made = store.backend(plan)
-        made.restore(tables.restore(before))
-        return made
-
-    return Store(dictionary, backend)
+    return replace(empty(dictionary), trace=partial(tables.restore, before))

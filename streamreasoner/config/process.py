@@ -24,6 +24,9 @@ class RulesConfig:
         max_new_terms: Most new terms that the rules of an epoch may make; an epoch beyond it fails.
         graphs: How the quads of named graphs count for rules about triples; default: as the program
             says it.
+        hierarchies: Whether facts that rules copy along a hierarchy, such as inherited types, are
+            all kept in memory (`stored`), or only where rules read them (`encoded`). Tables and
+            output have all of them. May change between starts.
     """
 
     program: str | Path = _key(kinds.PROGRAM)
@@ -31,6 +34,7 @@ class RulesConfig:
     recursion_limit: int = _key(kinds.whole(1, 2**31 - 2), 100_000)
     max_new_terms: int = _key(kinds.whole(1, 2**31 - 2), 10_000_000)
     graphs: str | None = _key(kinds.one_of("default", "union", "each"), None)
+    hierarchies: str = _key(kinds.one_of("stored", "encoded"), "stored")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

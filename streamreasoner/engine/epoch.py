@@ -13,7 +13,7 @@ from streamreasoner.engine.change import change_program
 from streamreasoner.engine.circular import check_order
 from streamreasoner.engine.fixpoint import derived, fixpoints
 from streamreasoner.engine.inheritance.guess import Guess
-from streamreasoner.engine.inheritance.held import added_by, to_hold, to_release
+from streamreasoner.engine.inheritance.held import to_hold, to_release
 from streamreasoner.engine.inheritance.reader import Reader
 from streamreasoner.engine.input.given import copies_after_change, with_copies
 from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
@@ -21,11 +21,12 @@ from streamreasoner.engine.input.sets import edit_sets
 from streamreasoner.engine.input.upserts import replace_by_key
 from streamreasoner.engine.ports import LAST_ITERATION, NO_BOUND, NO_CHANGES, Work
 from streamreasoner.engine.recomputation import FEW, Recomputation
+from streamreasoner.engine.updates import added_by
 from streamreasoner.errors import NewTermsError
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -243,12 +244,12 @@ class Engine:
         """
         self._taken = self._gained = 0
         try:
-            for batch in self._counted(added):
-                self._backend.add(batch)
-            self._derive(self._plan, may_recompute=True)
+            later = self._add(self._counted(added), self._plan)
+            self._settle(self._plan, later)
         except BaseException:
             self._backend.rollback()
             raise
+        self._reader.forget()
         self._backend.commit()
 
     def _admit(self, updates: Iterable[Updates], frontier: int) -> Admitted:
@@ -282,16 +283,10 @@ class Engine:
             program = self._changed(plan)
             for batch in added:
                 self._backend.add(batch)
-            later = [*self._add_all(chain(self._facts, updates), program)]
-            iterations = self._derive(program, may_recompute=plan is None)
-            while held := to_hold(program.hierarchies, self._backend, self._dictionary.intern):
-                # What was added, with copies and in sum.
-                rows = [*map(added_by, self._backend.changes().trace)]
-                self._backend.rollback()
-                program = self._changed(plan)
-                for batch in (*rows, *later, *held):
-                    self._backend.add(batch)
-                iterations += self._derive(program, may_recompute=plan is None)
+            updates = chain(self._facts, updates)
+            updates = with_copies(updates, program.given, self._dictionary.intern)
+            later = self._add(updates, program)
+            program, iterations = self._settle(program, later, plan)
             reader = self._reader if plan is None else self._reader_of(program)
             changes = NO_CHANGES
             if report:
@@ -315,20 +310,40 @@ class Engine:
             *to_release(before.hierarchies, plan.hierarchies, self._backend),
         ]
 
-    def _add_all(self, updates: Iterable[Updates], program: ProgramPlan) -> Iterator[Updates]:
-        """Add updates with their copies; gives those that begin at later iterations."""
+    def _add(self, updates: Iterable[Updates], program: ProgramPlan) -> list[Updates]:
+        """Add updates, and what to hold by their schema; gives those of later iterations."""
         guess = Guess(program, self._dictionary.intern) if program.hierarchies else None
-        for batch in with_copies(updates, program.given, self._dictionary.intern):
+        later = []
+        for batch in updates:
             self._backend.add(batch)
             if guess is not None:
                 guess.note(batch)
             if self.watch is not None:
                 self.watch(batch)
             if batch.iteration:
-                yield batch
+                later.append(batch)
         if guess is not None:
             for batch in guess.held(partial(self._alone, program), self._backend):
                 self._backend.add(batch)
+        return later
+
+    def _settle(
+        self, program: ProgramPlan, later: Sequence[Updates], plan: ProgramPlan | None = None
+    ) -> tuple[ProgramPlan, int]:
+        """Update the consequences of what was added, until all that rules read is stored.
+
+        Returns the program of the epoch, and the number of iterations.
+        """
+        iterations = self._derive(program, may_recompute=plan is None)
+        while held := to_hold(program.hierarchies, self._backend, self._dictionary.intern):
+            # What was added, with copies and in sum.
+            rows = [*added_by(self._backend.changes().trace)]
+            self._backend.rollback()
+            program = self._changed(plan)
+            for batch in (*rows, *later, *held):
+                self._backend.add(batch)
+            iterations += self._derive(program, may_recompute=plan is None)
+        return program, iterations
 
     def _reader_of(self, plan: ProgramPlan) -> Reader:
         return Reader(self._backend, plan, self._dictionary.intern)
@@ -371,12 +386,21 @@ class Engine:
     def restore(self, rows: Iterable[TraceRows], before: int, frontier: int = NO_FRONTIER) -> None:
         """Load the trace of all epochs before *before*, the next one, into an empty engine.
 
+        Of encoded hierarchies the trace has copies that are not stored. So there only what was
+        added is taken, and the rest is derived from it.
+
         Args:
             rows: The trace.
             before: The next epoch.
             frontier: That of the epoch before it.
+
+        Raises:
+            EngineError: It cannot be evaluated.
         """
-        self._backend.restore(rows)
+        if not self._plan.hierarchies:
+            self._backend.restore(rows)
+        elif before > 0:
+            self.follow(chain(added_by(rows), (each for each in self._facts if each.iteration)))
         self.resume(before, frontier)
 
     def resume(self, before: int, frontier: int) -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from streamreasoner.engine.ports import Backend
+    from streamreasoner.engine.updates import TraceRows
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.program_plan import InputSources, ProgramPlan, Stated
     from streamreasoner.program.checked import CheckedProgram
@@ -51,11 +52,16 @@ class Store:
 
     Attributes:
         dictionary: Terms and their ids, including those of an earlier run.
-        backend: Creates the backend for a program.
+        backend: Creates an empty backend for a program.
+        trace: Gives the trace of an earlier run; None: there was none.
+        aside: Creates one in the memory of this process, for what is evaluated alone; None: as
+            `backend`.
     """
 
     dictionary: Dictionary
     backend: Callable[[ProgramPlan], Backend]
+    trace: Callable[[], Iterable[TraceRows]] | None = None
+    aside: Callable[[ProgramPlan], Backend] | None = None
 
 
 class Session:
@@ -119,9 +125,10 @@ class Session:
             registers,
             dictionary=self.dictionary,
             max_new_terms=max_new_terms,
-            new_state=store.backend,
+            new_state=store.aside or store.backend,
         )
         self.next_epoch = 0
+        self._earlier = store.trace
 
     @in_turn
     def apply(
@@ -201,13 +208,21 @@ class Session:
             self.engine.rehearse(chain(facts, updates), plan, frontier, read=read)
 
     def resume_before(self, epoch: int, frontier: int | None) -> None:
-        """Go on in a store that has the epochs before one.
+        """Restore what the store has, unless it is done, and go on with an epoch.
 
         Args:
             epoch: The next epoch.
             frontier: That of the epoch before it; None if there was none.
+
+        Raises:
+            EngineError: As of `Engine.restore`.
         """
-        self.engine.resume(epoch, NO_FRONTIER if frontier is None else frontier)
+        at = NO_FRONTIER if frontier is None else frontier
+        if self._earlier is None:
+            self.engine.resume(epoch, at)
+        else:
+            self.engine.restore(self._earlier(), epoch, at)
+            self._earlier = None
         self.next_epoch = epoch
 
     @in_turn

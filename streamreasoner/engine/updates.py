@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -93,6 +93,14 @@ class TraceRows:
         """Some of the rows."""
         args, iteration, multiplicity = self.args, self.iteration, self.multiplicity
         return TraceRows(self.predicate, args[rows], iteration[rows], multiplicity[rows])
+
+
+def added_by(trace: Iterable[TraceRows]) -> Iterator[Updates]:
+    """What was added to facts: the rows of a trace, or of its differences, at iteration 0."""
+    for rows in trace:
+        at_first = rows.iteration == 0
+        if at_first.any():
+            yield Updates(rows.predicate, rows.args[at_first], rows.multiplicity[at_first])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

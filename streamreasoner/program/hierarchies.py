@@ -19,7 +19,7 @@ Hierarchies: TypeAlias = Literal["stored", "encoded"]
 """What is done with the copies of facts along hierarchies."""
 
 
-def encodes(hierarchies: Hierarchies) -> bool:
+def encodes(hierarchies: str) -> bool:
     """Whether copies are stored only where rules read them.
 
     Raises:
@@ -48,8 +48,7 @@ def with_hierarchies(program: CheckedProgram) -> CheckedProgram:
             rules += added
             strata.append(tuple(range(first, len(rules))))
             guarded.append(None)
-        names = hierarchy.held, hierarchy.wanted, hierarchy.exists, hierarchy.differ
-        helpers |= dict.fromkeys(names, 1)
+        helpers |= dict.fromkeys(hierarchy.hidden, 1)
     return replace(
         program,
         rules=tuple(rules),

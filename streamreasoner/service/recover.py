@@ -23,6 +23,7 @@ from streamreasoner.pipeline import recovery
 from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.slots.waiting import Waiting
 from streamreasoner.pipeline.slots.watermarks import Watermarks
+from streamreasoner.program.hierarchies import encodes
 from streamreasoner.service.options import sources
 from streamreasoner.service.size import cores
 from streamreasoner.service.spark.executors import gather
@@ -258,6 +259,7 @@ def session_of(config: Config, in_effect: ProgramInEffect, store: Store) -> Sess
         known=in_effect.known,
         sources=sources(config),
         known_constraints=in_effect.constraints,
+        encodes=encodes(config.rules.hierarchies),
     )
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.api.durable.session import DurableSession
     from streamreasoner.engine.updates import Updates
+    from streamreasoner.program.hierarchies import Hierarchies
 
 REJECTED = "rejected"
 """Directory of the rows that are not applied, next to the tables of the state."""
@@ -197,6 +198,7 @@ def reasoner(
     max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
     allowed_lateness: timedelta = timedelta(0),
     cores: int = 1,
+    hierarchies: Hierarchies = "stored",
 ) -> StreamReasoner:
     """What keeps the consequences of a stream up to date: give it to `foreachBatch`.
 
@@ -214,9 +216,11 @@ def reasoner(
         max_new_terms: As of `Reasoner.open`.
         allowed_lateness: As of `Reasoner.open`.
         cores: As of `Reasoner.open`.
+        hierarchies: As of `Reasoner.open`.
 
     Raises:
-        DataError: The name of the stream is not one, or the number of cores.
+        DataError: The name of the stream is not one, or the number of cores is out of range, or
+            hierarchies another word.
         ProgramError: The rules are invalid; the message lists every error with its position.
         EnvironmentSetupError: Another process has it open, or the directory cannot be written.
         StateError: The state is damaged, of another version, of a pipeline, or has other rules; or
@@ -233,6 +237,7 @@ def reasoner(
         recursion_limit=recursion_limit,
         max_new_terms=max_new_terms,
         cores=cores,
+        hierarchies=hierarchies,
     )
     return StreamReasoner(session, predicate, stream, allowed_lateness)
 

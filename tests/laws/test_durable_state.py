@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import hierarchies
 import pytest
 from driver import Driver
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from strategies import scenarios
+from strategies import checked, scenarios
 from thorough import THOROUGH
 
 from streamreasoner.api.durable import journal
@@ -29,17 +31,25 @@ class BrokenOffError(Exception):
 
 
 class Durable(Driver):
-    """A driver whose state is in a directory."""
+    """A driver whose state is in a directory.
 
-    def __init__(self, directory, checked):
+    Attributes:
+        hierarchies: Gives the word for what is done with hierarchies, whenever it is opened.
+    """
+
+    def __init__(self, directory, checked, hierarchies=lambda: "stored"):
         super().__init__(checked)
-        self.directory = Path(directory)
+        self.directory, self.hierarchies = Path(directory), hierarchies
         self.session = self.open(checked)
 
     def open(self, checked=None):
         """Open the state."""
         return open_session(
-            self.directory, checked, recursion_limit=Driver.recursion_limit, max_new_terms=10_000
+            self.directory,
+            checked,
+            recursion_limit=Driver.recursion_limit,
+            max_new_terms=10_000,
+            hierarchies=self.hierarchies(),
         )
 
     def reopen(self):
@@ -144,6 +154,36 @@ def test_a_batch_that_is_sent_again_counts_once(scenario, data):
                     is_known(Batch("stream", "query", number - 1), durable.session.positions)
         assert durable.trace() == memory.trace()
         durable.session.close()
+
+
+@settings(max_examples=500 if THOROUGH else 20)
+@given(hierarchies.scenarios(), st.lists(hierarchies.programs() | st.none(), max_size=3), st.data())
+def test_tables_have_all_copies(scenario, later, data):
+    """Whether hierarchies are encoded may change whenever a state is opened, and nothing tells."""
+    memory, words = Driver(scenario.checked), st.sampled_from(["stored", "encoded"])
+    with TemporaryDirectory() as directory:
+        durable = Durable(directory, scenario.checked, lambda: data.draw(words))
+        for epoch, text in zip_longest(scenario.epochs, later, fillvalue=None):
+            program = None if text is None else checked(text)
+            if program is not None:
+                memory.change(program)
+                durable.change(program)
+            updates = [update for update in epoch or () if update[0] in memory.own]
+            memory.apply(updates)
+            durable.break_off("return", updates)
+            assert durable.trace(memory.own) == memory.trace()
+            assert rows_of_tables(durable, memory.own) == memory.trace()
+        durable.session.close()
+
+
+def rows_of_tables(durable, predicates):
+    """What the tables have of the trace of some predicates, as `Driver.trace` gives it."""
+    found, session = {}, durable.session
+    for rows in session.tables.restore(session.next_epoch):
+        assert not rows.predicate.startswith(("held@", "wanted@", "exists@", "differ@"))
+        if rows.predicate in predicates:
+            durable.add_trace([rows], found)
+    return found
 
 
 @pytest.mark.parametrize("point", POINTS)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from laws import test_incremental_equals_batch as incremental
 from oracle import closure, evaluate, total
 from strategies import checked
+from teams import store_elsewhere
 from thorough import THOROUGH
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
@@ -27,12 +28,11 @@ EXAMPLES = settings(
     suppress_health_check=list(HealthCheck),
 )
 COUNT_WHAT_IS_STORED = {incremental.test_statistics_equal_those_of_the_trace}
-NEED_A_STORED_STATE = {law for law in LAWS if "restored" in law.__name__}
 
 
 @pytest.mark.parametrize(
     "law",
-    [law for law in LAWS if law not in COUNT_WHAT_IS_STORED | NEED_A_STORED_STATE],
+    [law for law in LAWS if law not in COUNT_WHAT_IS_STORED],
     ids=lambda law: law.__name__,
 )
 def test_holds(law, monkeypatch):
@@ -41,7 +41,11 @@ def test_holds(law, monkeypatch):
     run(law, columnar, EXAMPLES, monkeypatch)
 
 
-@pytest.mark.parametrize("store", [columnar, partial(divided, 2)], ids=["one", "parts"])
+@pytest.mark.parametrize(
+    "store",
+    [columnar, partial(divided, 2), partial(store_elsewhere, 2)],
+    ids=["one", "parts", "elsewhere"],
+)
 @settings(EXAMPLES, max_examples=1_000 if THOROUGH else 20)
 @given(scenarios(), st.lists(programs() | st.none(), max_size=3), st.randoms())
 def test_nothing_tells(store, scenario, later, random):

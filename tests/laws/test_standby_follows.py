@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import hierarchies
 import numpy as np
 import pytest
 from driver import Driver
@@ -37,7 +38,7 @@ class Followed:
         follower: What follows it.
     """
 
-    def __init__(self, directory, rules, cores=1, **sections):
+    def __init__(self, directory, rules, cores=1, hierarchies="stored", **sections):
         directory.mkdir(exist_ok=True, parents=True)
         (directory / "rules.dl").write_text(rules)
         raw = {
@@ -46,7 +47,11 @@ class Followed:
                 "input_topics": ["in"],
                 "output_topic": "out",
             },
-            "rules": {"program": "rules.dl", "recursion_limit": Driver.recursion_limit},
+            "rules": {
+                "program": "rules.dl",
+                "recursion_limit": Driver.recursion_limit,
+                "hierarchies": hierarchies,
+            },
             "state": {"directory": "state"},
             "pipeline": {"app_id": APP, "cores": cores},
             **sections,
@@ -83,19 +88,20 @@ class Followed:
         session = self.follower.session_before(recovered)
         assert session is not None
         assert session.next_epoch == before
-        other = session_of(self.config, recovered.in_effect, restored(recovered.tables, before))
+        config = replace(self.config, rules=replace(self.config.rules, hierarchies="stored"))
+        other = session_of(config, recovered.in_effect, restored(recovered.tables, before))
         other.resume_before(before, None)
         session.resume_before(before, None)
-        assert trace(session) == trace(other)
+        assert trace(session, other.arities) == trace(other)
         for each in (session, other):
             each.apply([each.rows(name, [[*args]], [diff]) for name, args, diff, *_ in updates])
-        assert trace(session) == trace(other)
+        assert trace(session, other.arities) == trace(other)
 
 
-def trace(session):
+def trace(session, predicates=None):
     """The rows of the trace, hidden predicates included, by the terms of facts."""
     found = {}
-    for predicate in session.arities:
+    for predicate in predicates or session.arities:
         rows = session.engine.trace(predicate)
         terms = session.dictionary.decode(rows.args.reshape(-1)).to_pylist()
         facts = np.array(terms, object).reshape(rows.args.shape).tolist()
@@ -107,12 +113,18 @@ def trace(session):
 
 
 @settings(max_examples=300 if THOROUGH else 10)
-@given(scenarios(), st.sampled_from([1, 2]), st.data())
-def test_a_follower_has_the_trace(scenario, cores, data):
+@given(
+    st.tuples(scenarios(), st.just("stored"))
+    | st.tuples(hierarchies.scenarios(), st.just("encoded")),
+    st.sampled_from([1, 2]),
+    st.data(),
+)
+def test_a_follower_has_the_trace(case, cores, data):
     """Epoch by epoch, in leaps and loaded at the end, with any program, on one core and on two."""
+    scenario, kept = case
     rules = stored_text(scenario.checked).text
     with TemporaryDirectory() as directory:
-        followed = Followed(Path(directory), rules, cores)
+        followed = Followed(Path(directory), rules, cores, kept)
         with closing(followed.stored):
             try:
                 for epoch in scenario.epochs:

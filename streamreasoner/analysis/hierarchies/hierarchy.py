@@ -64,6 +64,11 @@ class Hierarchy:
         """The hidden predicate of `LACK`, if a wanted class is not held, and of `EXCESS`."""
         return f"differ@{self.number}"
 
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The hidden predicates, which have one argument."""
+        return self.held, self.wanted, self.exists, self.differ
+
     def restricted(self, rule: ast.Rule, copied: Edges) -> ast.Rule:
         """A copying rule that makes copies at held classes only."""
         above = copied.atom.arguments[copied.above]

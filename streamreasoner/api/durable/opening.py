@@ -12,6 +12,7 @@ from streamreasoner.backends.store import in_memory, restored
 from streamreasoner.engine.epoch import DEFAULT_MAX_NEW_TERMS, DEFAULT_RECURSION_LIMIT
 from streamreasoner.errors import StateError
 from streamreasoner.program.checked import check_text
+from streamreasoner.program.hierarchies import Hierarchies, encodes
 from streamreasoner.state import PROGRAMS, Tables, check_version, programs
 from streamreasoner.state.delta import log
 from streamreasoner.state.in_effect import SOURCE, ProgramInEffect, same_program, stored_text
@@ -35,6 +36,7 @@ def open_session(
     recursion_limit: int = DEFAULT_RECURSION_LIMIT,
     max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
     cores: int = 1,
+    hierarchies: Hierarchies = "stored",
 ) -> DurableSession:
     """Open a state, or begin one.
 
@@ -44,13 +46,15 @@ def open_session(
         recursion_limit: Iterations after which a stratum counts as not converging.
         max_new_terms: Most new terms that the rules of an epoch may make.
         cores: How many cores large epochs may use.
+        hierarchies: What is done with the copies of facts along hierarchies, in memory.
 
     Raises:
-        DataError: It is not a number of cores.
+        DataError: The number of cores is out of range, or hierarchies another word.
         EnvironmentSetupError: Another process has it open, or the directory cannot be written.
         StateError: It is damaged, of another version, of a pipeline, or has another program; or
             there is none, and no program to begin one.
     """
+    encoded = encodes(hierarchies)
     check_owner(directory)
     place = directory / "tables"
     text = _first_text(place, program)
@@ -85,6 +89,7 @@ def open_session(
             max_new_terms=max_new_terms,
             known=in_effect.known,
             known_constraints=in_effect.constraints,
+            encodes=encoded,
         )
         session.directory, session.tables, session.lock = directory, tables, lock
         last = tables.record(before - 1) if before > 0 else None

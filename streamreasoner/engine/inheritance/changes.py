@@ -6,7 +6,7 @@ what all copies would be is computed of what was stored and of what is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -83,6 +83,8 @@ def with_inherited(
         now: What is stored at the end of the epoch.
     """
     blocks = [*stored.trace]
+    hidden = {name for each in (*hierarchies, *former) for name in each.hidden}
+    shown = tuple(rows for rows in blocks if rows.predicate not in hidden)
     changed = {
         predicate: TraceRows.of(rows)
         for predicate, rows in groupby(
@@ -100,12 +102,12 @@ def with_inherited(
             is_same = after is earlier and not len(moved)
             found.append(_Changed.of(after, earlier, entities, now, before, is_same=is_same))
     if not found:
-        return stored
+        return replace(stored, trace=shown)
     return EpochChanges(
         derived=[*_others(stored.derived, found), *(each.derived() for each in found)],
         closure=[*_others(stored.closure, found), *(each.closure() for each in found)],
         # It takes longer than the changes of facts, and few read it.
-        trace=Blocks(lambda: chain(blocks, (each.trace() for each in found))),
+        trace=Blocks(lambda: chain(shown, (each.trace() for each in found))),
     )
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
     from streamreasoner.engine.ports import Backend
-    from streamreasoner.engine.updates import TraceRows
 
 
 def to_hold(
@@ -54,12 +53,6 @@ def to_release(
         if each.held not in kept:
             held = backend.facts(each.held)
             yield Updates(each.held, held, np.full(len(held), -1, np.int64))
-
-
-def added_by(rows: TraceRows) -> Updates:
-    """What an epoch has added to facts, by the differences of their trace."""
-    at_first = rows.iteration == 0
-    return Updates(rows.predicate, rows.args[at_first], rows.multiplicity[at_first])
 
 
 def changed(

@@ -42,6 +42,7 @@ class InheritedFacts:
         edges: What copies are made along.
         shape: The arguments of the facts and their copies.
         stratum: The number of the stratum that the copies belong to.
+        hidden: The predicates that keep track of what is stored.
 
     Args:
         hierarchy: The hierarchy.
@@ -57,7 +58,7 @@ class InheritedFacts:
         entity = [at for at in range(arity) if at != position and at not in place.bound]
         self.edges, self.shape = hierarchy.edges, Shape(place, arity, position, entity)
         self.stratum, heads = _stratum(hierarchy, plan)
-        self._held = hierarchy.held
+        self.hidden, self._held = hierarchy.hidden, hierarchy.held
         self._steps = [Steps.of(each, heads, intern) for each in hierarchy.edges]
         self._known: dict[int, Ladder] = {}
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.store import in_memory, restored
-from streamreasoner.engine.updates import Updates
+from streamreasoner.engine.updates import added_by
 from streamreasoner.errors import StateError
 from streamreasoner.history.epochs import Past
 from streamreasoner.io.spark.offsets import Checkpoint
@@ -29,8 +29,6 @@ from streamreasoner.state import TRACE, schemas
 from streamreasoner.state.in_effect import ProgramInEffect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from streamreasoner.config import Config
     from streamreasoner.engine.session import Session
     from streamreasoner.program.checked import CheckedProgram
@@ -122,7 +120,7 @@ class Follower:
             _log.info("A term has another id in the state, which is loaded anew.")
             self._load(past, last)
         elif last > self.epoch:
-            session.follow(last, _added(past, self.epoch, last))
+            session.follow(last, added_by(past.trace_after(self.epoch, last=last)))
             self.epoch = last
 
     def _has_terms(self, session: Session, past: Past) -> bool:
@@ -144,11 +142,3 @@ class Follower:
         self._session = session_of(config, in_effect, store)
         self._session.resume_before(last + 1, None)
         self.epoch = last
-
-
-def _added(past: Past, first: int, last: int) -> Iterator[Updates]:
-    """What the epochs after one and up to another have added, at iteration 0."""
-    for rows in past.trace_after(first, last=last):
-        added = rows.iteration == 0
-        if added.any():
-            yield Updates(rows.predicate, rows.args[added], rows.multiplicity[added])

@@ -62,10 +62,27 @@ def test_copies_are_not_stored(file):
     assert sizes == [13, 8]
 
 
-def test_another_word_is_refused():
+def test_a_state_in_a_directory_has_all(tmp_path, file):
+    """Its tables are read without knowing what is in memory, which may be otherwise later."""
+    sizes = []
+    with Reasoner.open(tmp_path / "state", "rho-df", hierarchies="encoded") as reasoner:
+        reasoner.load(file)
+        facts = set(reasoner.facts())
+    for how in ("stored", "encoded"):
+        with Reasoner.open(tmp_path / "state", hierarchies=how) as reasoner:
+            sizes.append(reasoner.session.engine.statistics().facts)
+            assert set(reasoner.facts()) == facts
+
+    assert sizes == [13, 8]
+
+
+def test_another_word_is_refused(tmp_path):
     """By name, with those that there are."""
     with pytest.raises(DataError, match='"stored" or "encoded", not \'all\''):
         Reasoner.from_rules("rho-df", hierarchies="all")
+    with pytest.raises(DataError, match='"stored" or "encoded", not \'all\''):
+        Reasoner.open(tmp_path / "state", "rho-df", hierarchies="all")
+    assert not (tmp_path / "state").exists()
 
 
 def test_the_command_prints_the_same(file):
