@@ -20,7 +20,7 @@ from thorough import THOROUGH
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.store import columnar, divided
-from streamreasoner.engine.inheritance import guess
+from streamreasoner.engine.inheritance import climb, guess
 
 EXAMPLES = settings(
     max_examples=200 if THOROUGH else 6,
@@ -79,6 +79,12 @@ def test_a_guess_changes_nothing(monkeypatch):
     """Whatever the schema alone lets an epoch hold from the beginning."""
     monkeypatch.setattr(guess, "LARGE", 0)
     monkeypatch.setattr(guess, "SHARE", 0)
+    test_nothing_tells(columnar)
+
+
+def test_many_entities_climb_as_few(monkeypatch):
+    """What many entities have in common is found out once."""
+    monkeypatch.setattr(climb, "MANY", 0)
     test_nothing_tells(columnar)
 
 

@@ -190,7 +190,7 @@ class _Changed:
     def trace(self) -> TraceRows:
         """How the copies change the differences of the trace of what is stored."""
         after, before = (side.trace() for side in self.sides)
-        return summed([after, negative(before)])
+        return summed([after, negative(before)]) if len(before.args) else after
 
     def _changes(self, after: Int64s, before: Int64s) -> Changes:
         gained, lost = (
@@ -228,7 +228,7 @@ def _moved(rows: Rows, ladder: Ladder, former: Ladder) -> tuple[Int64s, Int64s]:
     start = facts_of(np.arange(len(classes)), classes)
     there, was_there = (union([start, climbed(start, each)]) for each in (ladder, former))
     gained, lost = (
-        Ladder.of(classes[entities_of(each)], classes_of(each), np.zeros(len(each), np.int64))
+        Ladder.direct(classes[entities_of(each)], classes_of(each))
         for each in (difference(there, was_there), difference(was_there, there))
     )
     return gained.steps(rows.fact)[0], lost.steps(rows.fact)[0]

@@ -2,7 +2,8 @@
 
 A copy is made at the iteration after that at which both the fact and the edge are present, as a
 rule makes it. So the facts of an entity, its stored ones at first, climb iteration by iteration;
-entities do not meet each other. Facts are numbered by entity and class, in one int64.
+entities do not meet each other. Those with one row of the same class and iteration climb alike, so
+this is found out once for all of them. Facts are numbered by entity and class, in one int64.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 Int32s: TypeAlias = NDArray[np.int32]
 Int64s: TypeAlias = NDArray[np.int64]
 
+MANY = 256
+"""Entities, or facts, from which it pays to find out what they have in common."""
 _HALF = 32
 _LOW = (1 << _HALF) - 1
 
@@ -67,7 +70,7 @@ class Rows:
         rows = self.take((self.iteration == 0) & (self.multiplicity > 0))
         return rows.fact
 
-    def take(self, rows: NDArray[np.bool_]) -> Rows:
+    def take(self, rows: NDArray[np.bool_] | Int64s) -> Rows:
         """Some of the rows."""
         return Rows(self.fact[rows], self.iteration[rows], self.multiplicity[rows])
 
@@ -91,6 +94,11 @@ class Ladder:
         """Edges in any order."""
         order = np.argsort(below, kind="stable")
         return cls(below[order], above[order], since[order])
+
+    @classmethod
+    def direct(cls, below: Int32s, above: Int32s) -> Ladder:
+        """Edges that are always present."""
+        return cls.of(below, above, np.zeros(len(below), np.int64))
 
     @classmethod
     def joined(cls, parts: Iterable[Ladder]) -> Ladder:
@@ -132,16 +140,50 @@ def climb(rows: Rows, ladder: Ladder) -> Rows:
     """The copies of facts with these rows, and of their copies, and so on.
 
     Args:
-        rows: All rows of some entities.
+        rows: All rows of some entities, consolidated.
         ladder: All edges above their classes that copies are made along.
+
+    Returns:
+        Their rows, consolidated, in no particular order.
     """
+    alone = _alone(rows)
+    kinds = (rows.iteration[alone] << _HALF) | rows.classes[alone]
+    if len(kinds) < MANY:
+        return _climb(rows, ladder)
+    known = distinct(kinds)
+    numbers = np.arange(len(known))
+    one = Rows(facts_of(numbers, classes_of(known)), known >> _HALF, np.ones_like(known))
+    copies = _climb(one, ladder)
+    first = np.searchsorted(copies.entity, numbers)
+    counts = np.diff(first, append=len(copies.fact))
+    kind = np.searchsorted(known, kinds)
+    chosen = copies.take(_ranges(first[kind], counts[kind]))
+    entity = np.repeat(rows.entity[alone], counts[kind])
+    others = _climb(rows.take(~alone), ladder)
+    return Rows(
+        np.concatenate([facts_of(entity, chosen.classes), others.fact]),
+        np.concatenate([chosen.iteration, others.iteration]),
+        np.concatenate([chosen.multiplicity, others.multiplicity]),
+    )
+
+
+def _alone(rows: Rows) -> NDArray[np.bool_]:
+    """Which rows are the only one of their entity, and make it present."""
+    entity = rows.entity
+    counts = np.bincount(entity) if len(entity) else entity
+    found: NDArray[np.bool_] = (counts[entity] == 1) & (rows.multiplicity > 0)
+    return found
+
+
+def _climb(rows: Rows, ladder: Ladder) -> Rows:
+    """The same, for each entity by itself; in the order of the facts."""
     facts = distinct(rows.fact)
     facts = union([facts, climbed(facts, ladder)])
     sums = np.zeros(len(facts), np.int64)
     is_present = np.zeros(len(facts), bool)
     waiting: defaultdict[int, list[tuple[Int64s, Int64s]]] = defaultdict(list)
     _wait(waiting, np.searchsorted(facts, rows.fact), rows.iteration, rows.multiplicity)
-    made: list[tuple[Int64s, Int64s]] = []
+    made = [np.empty(0, np.int64)]
     while waiting:
         now = min(waiting)
         touched, added = _joined(waiting.pop(now))
@@ -153,10 +195,11 @@ def climb(rows: Rows, ladder: Ladder) -> Rows:
         copies = np.searchsorted(facts, above)
         when = np.maximum(since, now) + 1
         _wait(waiting, copies, when, np.ones(len(copies), np.int64))
-        made.append((copies, when))
-    copies, when = _joined(made)
-    rows = Rows(facts[copies], when, np.ones(len(copies), np.int64))
-    return consolidated([rows])
+        made.append((copies << _HALF) | when)
+    rises = np.sort(np.concatenate(made))
+    first = np.flatnonzero(starts(rises))
+    counts = np.diff(first, append=len(rises))
+    return Rows(facts[rises[first] >> _HALF], rises[first] & _LOW, counts)
 
 
 def closure(rows: Rows, ladder: Ladder) -> tuple[Int64s, Int64s]:
@@ -177,6 +220,17 @@ def closure(rows: Rows, ladder: Ladder) -> tuple[Int64s, Int64s]:
 
 def climbed(facts: Int64s, ladder: Ladder) -> Int64s:
     """The facts above some facts, distinct, in order."""
+    classes = distinct(classes_of(facts))
+    if len(facts) < MANY or len(facts) < 2 * len(classes):
+        return _climbed(facts, ladder)
+    reached = _climbed(facts_of(np.arange(len(classes)), classes), ladder)
+    return distinct(
+        Ladder.direct(classes[entities_of(reached)], classes_of(reached)).steps(facts)[0]
+    )
+
+
+def _climbed(facts: Int64s, ladder: Ladder) -> Int64s:
+    """The same, for each entity by itself."""
     fresh, found = facts, np.empty(0, np.int64)
     while len(fresh):
         fresh = difference(distinct(ladder.steps(fresh)[0]), found)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamreasoner.engine.inheritance import climb as climbing
 from streamreasoner.engine.inheritance.climb import (
     Ladder,
     Rows,
@@ -61,16 +63,19 @@ def as_ladder(edges):
     return Ladder.of(columns[0].astype(np.int32), columns[1].astype(np.int32), columns[2])
 
 
+@pytest.mark.parametrize("many", [climbing.MANY, 0], ids=["each", "alike"])
 @given(_ROWS, _ASSERTED, _EDGES)
-def test_copies_are_made_as_rules_make_them(derived, asserted, edges):
-    """With their counts and iterations, through cycles and below zero."""
+def test_copies_are_made_as_rules_make_them(many, derived, asserted, edges):
+    """With their counts and iterations, through cycles and below zero, each entity or all alike."""
     rows = {place_and_when: count for place_and_when, count in derived.items() if place_and_when[1]}
     rows |= {(place, 0): count for place, count in asserted.items()}
     made, present = model(rows, edges)
     stored, ladder = as_rows(rows), as_ladder(edges)
 
-    assert as_table(climb(stored, ladder)) == made
-    found, copied = closure(stored, ladder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(climbing, "MANY", many)
+        assert as_table(climb(stored, ladder)) == made
+        found, copied = closure(stored, ladder)
     assert found.tolist() == sorted(int(facts_of(*map(np.array, each))) for each in present)
     assert copied.tolist() == sorted({int(facts_of(*map(np.array, place))) for place, _ in made})
 
