@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from itertools import combinations, product
 
 import numpy as np
-from rdflib import RDF, URIRef
+from rdflib import RDF, RDFS, URIRef
 
 
 def successors(pairs):
@@ -284,6 +284,35 @@ def gdpr_erasure(facts):
     }
 
 
+def ontology_versions(facts):
+    """A search upward from the class of each cell."""
+    by = defaultdict(set)
+    for subject, name, value in facts["triple"]:
+        by[name.split("/")[-1].split("#")[-1]].add((subject, value))
+    up = successors(by["subClassOf"])
+    types = {
+        (cell, above)
+        for cell, term in by["type"]
+        for above in search([term], lambda term: up.get(term, ()))
+    }
+    watched = {term for _, term in by["watches"]}
+    given_up = {term for term, value in by["deprecated"] if value is True}
+    obsolete = {(cell, term) for cell, term in types if term in given_up}
+    edges = {(each, RDFS.subClassOf, above) for each, above in closure(by["subClassOf"])}
+    return {
+        "triple": facts["triple"] | edges | {(cell, RDF.type, term) for cell, term in types},
+        "watched": {(term,) for term in watched},
+        "cells": set(Counter(term for _, term in types if term in watched).items()),
+        "obsolete": obsolete,
+        "successor": {
+            (cell, term, new)
+            for cell, term in obsolete
+            for old, new in by["IAO_0100001"]
+            if old == term
+        },
+    }
+
+
 RESULTS = {
     "access-policies": access_policies,
     "andersen": andersen,
@@ -292,6 +321,7 @@ RESULTS = {
     "csda": csda,
     "cspa": cspa,
     "gdpr-erasure": gdpr_erasure,
+    "ontology-versions": ontology_versions,
     "reachability-with-negation": reachability_with_negation,
     "same-generation": same_generation,
     "shortest-paths": shortest_paths,
