@@ -134,7 +134,7 @@ class Engine:
         self._recomputation = Recomputation(backend)
         self._dictionary = Dictionary() if dictionary is None else dictionary
         self._frontier = NO_FRONTIER
-        self._reader = self._reader_of(plan)
+        self._reader, self._guess = self._reader_of(plan), Guess(plan, self._dictionary.intern)
         self._taken = self._gained = 0
         self.watch: Callable[[Updates], None] | None = None
 
@@ -312,18 +312,21 @@ class Engine:
 
     def _add(self, updates: Iterable[Updates], program: ProgramPlan) -> list[Updates]:
         """Add updates, and what to hold by their schema; gives those of later iterations."""
-        guess = Guess(program, self._dictionary.intern) if program.hierarchies else None
-        later = []
+        encodes, later = bool(program.hierarchies), []
+        if encodes and self._guess.plan is not program:
+            self._guess = Guess(program, self._dictionary.intern)
+        self._guess.begin()
         for batch in updates:
             self._backend.add(batch)
-            if guess is not None:
-                guess.note(batch)
+            if encodes:
+                self._guess.note(batch)
             if self.watch is not None:
                 self.watch(batch)
             if batch.iteration:
                 later.append(batch)
-        if guess is not None:
-            for batch in guess.held(partial(self._alone, program), self._backend):
+        if encodes and self._new_state is not None:
+            found = self._guess.held(self._new_state, self._recursion_limit, self._backend)
+            for batch in found:
                 self._backend.add(batch)
         return later
 
@@ -347,16 +350,6 @@ class Engine:
 
     def _reader_of(self, plan: ProgramPlan) -> Reader:
         return Reader(self._backend, plan, self._dictionary.intern)
-
-    def _alone(self, program: ProgramPlan, updates: list[Updates]) -> Backend | None:
-        """Evaluate updates in an empty state, if there can be one."""
-        if self._new_state is None or any(each.guarded for each in program.strata):
-            return None
-        state = self._new_state(program)
-        for batch in updates:
-            state.add(batch)
-        fixpoints(state, program, self._recursion_limit, lambda _: None)
-        return state
 
     def _derive(self, program: ProgramPlan, *, may_recompute: bool) -> int:
         """Update the consequences of what was added; returns the number of iterations."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from contextlib import suppress
 from functools import partial
 from itertools import zip_longest
 
@@ -21,6 +22,7 @@ from thorough import THOROUGH
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.store import columnar, divided
 from streamreasoner.engine.inheritance import climb, guess
+from streamreasoner.errors import EngineError
 
 EXAMPLES = settings(
     max_examples=200 if THOROUGH else 6,
@@ -63,6 +65,11 @@ def test_nothing_tells(store, scenario, later, random):
             assert_same_changes(stored, encoded, partial(Driver.change, checked=program))
         updates = [update for update in epoch or () if update[0] in program.arities]
         accepted.append(updates)
+        # What is rolled back is not remembered.
+        some = random.choice(scenario.epochs)
+        rehearsed = encoded.encode(update for update in some if update[0] in program.arities)
+        with suppress(EngineError):  # it may have no meaning
+            encoded.session.rehearse(rehearsed)
         assert_same_changes(stored, encoded, partial(Driver.apply, updates=updates))
         assert encoded.trace() == stored.trace()
         assert encoded.closure() == stored.closure()

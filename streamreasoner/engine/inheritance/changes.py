@@ -258,13 +258,15 @@ def _entities(
     if hierarchy.edges != former.edges:
         views = (now, before)
         return shape.entities(view(place.predicate, place.bound).args for view in views)
-    if len(moved):
+    is_same = not len(moved)
+    if not is_same:
         moved = union([hierarchy.below(now, moved), hierarchy.below(before, moved)])
     found = [hierarchy.at_classes(now, moved)]
     own = before.changes.get(place.predicate)
     if own is not None:
         mine = own.args[matching(own.args, place.bound)]
-        joined = hierarchy.joined(now, distinct(mine[:, position]))
+        find = hierarchy.known_joined if is_same else hierarchy.joined
+        joined = find(now, distinct(mine[:, position]))
         found.append(mine[np.isin(mine[:, position], union([joined, moved]))])
     return shape.entities(found)
 

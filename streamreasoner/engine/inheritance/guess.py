@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.inheritance.edges import Place
 from streamreasoner.engine.inheritance.held import changed
 from streamreasoner.engine.inheritance.rows import matching
@@ -28,18 +29,26 @@ SHARE = 8
 
 
 class Guess:
-    """Takes note of the schema in the updates of an epoch.
+    """Takes note of the schema in the updates of epochs, one after the other.
+
+    Attributes:
+        plan: The plan of their program.
 
     Args:
-        plan: The plan of the program.
+        plan: The same.
         intern: Gives the id of a term.
     """
 
     def __init__(self, plan: ProgramPlan, intern: Callable[[str], int]) -> None:
-        self._plan = plan
-        self._places = [Place.of(atom, intern) for each in plan.hierarchies for atom in each.schema]
+        self.plan = plan
+        atoms = dict.fromkeys(atom for each in plan.hierarchies for atom in each.schema)
+        self._places = [Place.of(atom, intern) for atom in atoms]
         self._noted: list[Updates] = []
         self._updates = 0
+
+    def begin(self) -> None:
+        """Begin an epoch."""
+        self._noted, self._updates = [], 0
 
     def note(self, batch: Updates) -> None:
         """Take note of updates of an epoch."""
@@ -54,19 +63,26 @@ class Guess:
             )
 
     def held(
-        self, evaluated: Callable[[list[Updates]], Backend | None], now: Backend
+        self, new_state: Callable[[ProgramPlan], Backend], recursion_limit: int, now: Backend
     ) -> Iterator[Updates]:
         """What to hold besides, if the epoch is large.
 
         Args:
-            evaluated: Evaluates updates in an empty state; gives None if it cannot.
+            new_state: Makes an empty state.
+            recursion_limit: Iterations after which a stratum counts as not converging.
             now: The state.
+
+        Raises:
+            EngineError: The schema cannot be evaluated.
         """
         noted = sum(len(each.args) for each in self._noted)
         if self._updates < LARGE or not 0 < noted * SHARE <= self._updates:
             return
-        alone = evaluated(self._noted)
-        if alone is None:
+        if any(each.guarded for each in self.plan.strata):
             return
-        for each in self._plan.hierarchies:
+        alone = new_state(self.plan)
+        for batch in self._noted:
+            alone.add(batch)
+        fixpoints(alone, self.plan, recursion_limit, lambda _: None)
+        for each in self.plan.hierarchies:
             yield changed(each, alone.facts(each.wanted), now.facts(each.held), 1)

@@ -61,6 +61,7 @@ class InheritedFacts:
         self.hidden, self._held = hierarchy.hidden, hierarchy.held
         self._steps = [Steps.of(each, heads, intern) for each in hierarchy.edges]
         self._known: dict[int, Ladder] = {}
+        self._joined: dict[int, bool] = {}
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -71,7 +72,8 @@ class InheritedFacts:
     def without_edges(self) -> InheritedFacts:
         """The same facts, which are not copied."""
         made = copy(self)
-        made.edges, made._steps, made._known = (), [], {}  # noqa: SLF001 - one of this class
+        made.edges, made._steps = (), []  # noqa: SLF001 - one of this class
+        made._known, made._joined = {}, {}  # noqa: SLF001
         return made
 
     def find(self, view: View, bound: Mapping[int, int]) -> Found | None:
@@ -117,13 +119,26 @@ class InheritedFacts:
         held = changes.get(self._held)
         return union(found if held is None else [*found, held.args[:, 0]])
 
-    def joined(self, view: View, classes: Int32s) -> Int32s:
-        """Those of some classes that have edges."""
+    def joined(self, view: View, classes: Int32s, known: dict[int, bool] | None = None) -> Int32s:
+        """Those of some classes that have edges.
+
+        Args:
+            view: Reads what is stored.
+            classes: The classes.
+            known: What was found out before; gets what is found out now.
+        """
         if len(classes) > MANY:
             edges = self._edges(view)
             return intersection(classes, union([edges.below, edges.above]))
-        found = (each for each in classes.tolist() if self._joins(view, each))
-        return np.fromiter(found, np.int32)
+        known = {} if known is None else known
+        for each in classes.tolist():
+            if each not in known:
+                known[each] = self._joins(view, each)
+        return np.fromiter((each for each in classes.tolist() if known[each]), np.int32)
+
+    def known_joined(self, view: View, classes: Int32s) -> Int32s:
+        """The same where no edge has changed since it was read before."""
+        return self.joined(view, classes, self._joined)
 
     def _joins(self, view: View, each: int) -> bool:
         return any(
@@ -178,15 +193,13 @@ class InheritedFacts:
         while waiting and len(found) + len(waiting) <= MANY:
             each = waiting.pop()
             if each not in known:
-                known[each] = self._edges(view, each)
+                known[each] = self._not_stored(view, self._edges(view, each))
             found[each] = known[each]
             waiting.update(found[each].above.tolist())
             waiting -= found.keys()
         if waiting:
-            edges = self._edges(view)
-        else:
-            edges = Ladder.joined([_NO_LADDER, *(found[each] for each in sorted(found))])
-        return edges.without(self._held_among(view, distinct(edges.above)))
+            return self._not_stored(view, self._edges(view))
+        return Ladder.joined([_NO_LADDER, *(found[each] for each in sorted(found))])
 
     def known_ladder(self, view: View, classes: Int32s) -> Ladder:
         """The same where no edge has changed since it was read before."""
@@ -195,6 +208,7 @@ class InheritedFacts:
     def forget(self) -> None:
         """Read edges anew from now on."""
         self._known.clear()
+        self._joined.clear()
 
     def _edges(self, view: View, each: int | None = None) -> Ladder:
         """The edges, all of them or those from a class."""
@@ -202,13 +216,14 @@ class InheritedFacts:
         read = (steps.read(view, ids) for steps, ids in zip(self._steps, bound, strict=True))
         return Ladder.of(*map(np.concatenate, zip(NO_EDGES, *read, strict=True)))
 
-    def _held_among(self, view: View, classes: Int32s) -> Int32s:
-        """Those of some classes whose copies are stored."""
+    def _not_stored(self, view: View, edges: Ladder) -> Ladder:
+        """The edges to classes whose copies are not stored."""
+        classes = distinct(edges.above)
         if len(classes) > MANY:
             rows = view(self._held, {})
-            return np.ravel(rows.args[rows.multiplicity > 0])
+            return edges.without(np.ravel(rows.args[rows.multiplicity > 0]))
         held = (each for each in classes.tolist() if len(view(self._held, {0: each}).args))
-        return np.fromiter(held, np.int32)
+        return edges.without(np.fromiter(held, np.int32))
 
 
 def _stratum(hierarchy: Hierarchy, plan: ProgramPlan) -> tuple[int, tuple[Pattern, ...]]:
