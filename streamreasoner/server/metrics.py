@@ -159,7 +159,9 @@ class PrometheusObserver(PipelineObserver):
             self._recomputed.labels(outcome)
 
     def _state_metrics(self) -> None:
-        self._present = self._gauge("facts", "Facts present: the closure.")
+        self._present = self._gauge(
+            "facts", "Facts present: the closure, or what memory has of it if it is encoded."
+        )
         self._violations = self._gauge(
             "violations", "Violations present, by constraint.", "constraint"
         )
