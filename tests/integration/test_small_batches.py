@@ -6,6 +6,7 @@ import logging
 import random
 import uuid
 
+import pyarrow as pa
 import pytest
 from graphs import RULES, expected, random_edges
 from kafka import KafkaAdminClient, KafkaProducer
@@ -19,6 +20,7 @@ from pipelines import (
     produce,
     triple,
 )
+from py4j.protocol import Py4JError
 from spark_jvm import MARKS, spark_session
 
 from streamreasoner.io.spark.internals.running_source import FEW, PlannedRows
@@ -52,7 +54,7 @@ def compare(broker, spark, directory):
         wait_for_metadata=True,
     )
     admin.close()
-    read, refused, started = [], [], []
+    read, refused, failed, started = [], [], [], []
 
     def on_batch(frame, epoch):
         del epoch
@@ -62,6 +64,7 @@ def compare(broker, spark, directory):
             rows = planned.read()
             planned._most_bytes = 1  # noqa: SLF001 - a setting of the whole JVM
             refused.append(planned.read())
+            failed.append(why_failed(planned))
             planned.close()
             connections = planned._readers._connections  # noqa: SLF001
             # A batch of no messages may have no partition, and needs no thread.
@@ -92,10 +95,34 @@ def compare(broker, spark, directory):
     compared = [(rows, table) for rows, table in read if rows is not None]
     assert compared
     assert all(rows is None for rows in refused)
+    assert "memory is full" in failed
+    assert {*failed} <= {"memory is full", None}
     for rows, table in compared:
         assert tuple(rows.column_names) == COLUMNS
         assert rows.schema.equals(table.schema, check_metadata=True)
         assert rows.equals(table)
+
+
+def why_failed(planned):
+    """What reading raises if memory is full, and the end of the task then fails, too."""
+
+    def full(_):
+        raise MemoryError("memory is full")
+
+    def leaking(reader, context, end=PlannedRows._end):  # noqa: SLF001
+        end(reader, context)
+        raise Py4JError("Memory was leaked by query.")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pa.ipc, "open_stream", full)
+        patch.setattr(PlannedRows, "_end", leaking)
+        try:
+            planned.read()
+        except MemoryError as error:
+            return str(error)
+        except Py4JError:
+            return None  # a partition without messages, whose end fails alone
+    return None
 
 
 def test_few_messages_are_read_in_the_driver(broker, tmp_path, caplog):

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.sql.classic.dataframe import DataFrame
 
 from streamreasoner.io.spark.series import tasks
@@ -130,11 +132,20 @@ class PlannedRows:
             while not self._exceeds(read) and found.hasNext():
                 tables.append(pa.ipc.open_stream(found.next()).read_all())
                 read.append(tables[-1])
-        finally:
-            # What a task registers for its end, failed or not, gives its Kafka client back.
-            context.markTaskCompleted(self._no_error)
-            self._contexts.unset()
+        except BaseException:
+            # What it has leaked follows from the error, and must not hide it.
+            with suppress(Py4JError):
+                self._end(context)
+            raise
+        self._end(context)
         return tables
+
+    def _end(self, context: JavaObject) -> None:
+        """End a task: what it has registered for its end gives its Kafka client back."""
+        try:
+            context.markTaskCompleted(self._no_error)
+        finally:
+            self._contexts.unset()
 
     def _exceeds(self, tables: list[pa.Table]) -> bool:
         size: int = sum(table.nbytes for table in tables)
