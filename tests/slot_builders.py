@@ -239,7 +239,7 @@ class Process:
             recursion_limit=stream.limit,
             sources=SOURCES,
         )
-        self.session.engine.restore((), point.before, marks.closed)
+        self.session.resume_before(point.before, marks.closed)
         options = InputOptions(
             max_message_bytes=10_000, max_term_bytes=10_000, sources=SOURCES, max_ahead=AHEAD
         )
