@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 
 from driver import Driver
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracle.rule_sets import (
     GROUND,
@@ -139,6 +139,7 @@ def test_what_the_specification_accepts_has_strata(seed):
 
 @settings(max_examples=200 if THOROUGH else 12, deadline=None)
 @given(st.integers(0, 2**32))
+@example(10652)  # a rule reads nothing but what is told apart
 def test_rules_that_are_told_apart_derive_what_the_algorithm_does(seed):
     """After each change of the base graph, with the counts of an evaluation from scratch."""
     for made, rules in rule_sets(seed):

@@ -259,17 +259,23 @@ class Written:
     """
 
     def __init__(self, rules: Sequence[ast.Rule]) -> None:
-        self._views: dict[str, ast.Rule] = {}
-        self._made: dict[str, str] = {}
         self._rules = {rule.head.predicate: rule for rule in rules if is_apart(rule.head)}
-        for rule in rules:
-            match rule.body:
-                case (ast.Atom(asserted=True),) if is_apart(rule.head):
-                    self._views[rule.head.predicate] = rule
-                case (ast.Atom(predicate),) if is_apart(rule.body[0]) and not is_apart(rule.head):
-                    self._made[predicate] = rule.head.predicate
-                case _:
-                    pass
+        alone = [
+            (rule, literal)
+            for rule in rules
+            if len(rule.body) == 1 and isinstance(literal := rule.body[0], ast.Atom)
+        ]
+        self._views = {
+            rule.head.predicate: rule
+            for rule, atom in alone
+            if atom.asserted and is_apart(rule.head)
+        }
+        # A rule of the text may read nothing but a view.
+        self._made = {
+            atom.predicate: rule.head.predicate
+            for rule, atom in alone
+            if is_apart(atom) and atom.predicate not in self._views and not is_apart(rule.head)
+        }
 
     def atom(self, atom: ast.Atom) -> ast.Atom:
         """An atom of the program's own predicate."""
