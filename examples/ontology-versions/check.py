@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow.compute as pc
-from package import PREFIXES, Ontology, edges, patch, read, versions
+from package import PREFIXES, Ontology, edges, iri, patch, read, versions
 
 from streamreasoner.api.reasoner import Reasoner
 
@@ -68,7 +68,7 @@ def _check(data: Path, name: str, hierarchies: Literal["encoded", "stored"]) -> 
 def _triples(term: str, ontology: Ontology) -> Iterator[str]:
     """The edges of a class, and a cell of it."""
     yield from edges(term, ontology)
-    yield f"<{_CELL}{term}> {_TYPE} obo:{term.replace(':', '_')}"
+    yield f"<{_CELL}{term}> {_TYPE} {iri(term)}"
 
 
 def _apply(reasoner: Reasoner, before: set[str], after: set[str]) -> float:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.engine.updates import added_by
 from streamreasoner.facts import Fact, FactPattern, decode_facts, distinct, in_order, matching
 from streamreasoner.history.presence import candidates, present, winners
 from streamreasoner.history.programs import in_effect
@@ -139,9 +140,8 @@ class PastFacts:
         rows = self._rows(predicate, epoch)
         if not asserted:
             given = [
-                candidates(block.args[at_zero], block.multiplicity[at_zero])
-                for block in self.past.trace(epoch, {predicate})
-                for at_zero in (block.iteration == 0,)
+                candidates(added.args, added.multiplicity)
+                for added in added_by(self.past.trace(epoch, {predicate}))
             ]
             both = np.concatenate([rows, *given])
             signs = np.ones(len(both), np.int64)

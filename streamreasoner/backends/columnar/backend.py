@@ -37,7 +37,7 @@ from streamreasoner.engine.ports import (
     Statistics,
     Work,
 )
-from streamreasoner.engine.updates import TraceRows, Updates
+from streamreasoner.engine.updates import TraceRows, added_by
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.plan.algebra import Extend, Select
 from streamreasoner.system.capacity import Capacity
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.backends.columnar.compiler.tables import ProgramTables
+    from streamreasoner.engine.updates import Updates
     from streamreasoner.plan.program_change import ProgramChange
     from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
     from streamreasoner.rdf.dictionary import Dictionary
@@ -201,11 +202,7 @@ class ColumnarBackend:
 
     def begin_again(self) -> None:
         """Undo what the rules of the epoch have done, without a second state."""
-        updates = [
-            Updates(rows.predicate, rows.args[asserted], rows.multiplicity[asserted])
-            for rows in self.changes().trace
-            for asserted in (rows.iteration == 0,)
-        ]
+        updates = [*added_by(self.changes().trace)]
         self.rollback()
         self.limit(UNLIMITED)
         for each in updates:
