@@ -14,7 +14,7 @@ import yaml
 from pipelines import DEADLINE_SECONDS, await_published, new_case, produce, triple
 from prometheus_server import Prometheus, free_port, localised
 
-from streamreasoner.io.spark.series import CONNECTOR
+from streamreasoner.io.spark.session import PACKAGES
 from streamreasoner.service.assemble import pipeline
 from streamreasoner.system import jvm
 
@@ -48,7 +48,8 @@ CHANGES = 2
 def scraped(broker, tmp_path_factory):
     """Prometheus alongside a pipeline that asserted and retracted a chain, with some invalid input.
 
-    The pipeline takes Spark's options from the deployed configuration, its jars from Ivy's.
+    The pipeline takes Spark's options from the deployed configuration, its jars from Ivy's: those
+    of other pipelines, whose archive of classes then serves its JVM too.
     """
     directory = tmp_path_factory.mktemp("dashboard")
     port = free_port()
@@ -59,7 +60,7 @@ def scraped(broker, tmp_path_factory):
         RULES,
         server={"port": port},
         spark={
-            "options": options | {"spark.jars": f"{jvm.jars('connector', [CONNECTOR])}/*"},
+            "options": options | {"spark.jars": f"{jvm.jars('spark', PACKAGES.split(','))}/*"},
         },
     )
     config = localised(directory / "prometheus", f"127.0.0.1:{port}")

@@ -51,11 +51,10 @@ PATIENCE_SECONDS = 300
 PACKAGES = CONNECTOR
 
 
-@pytest.fixture
-def machines(tmp_path):
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory):
     """A cluster of two workers."""
-    (tmp_path / "cluster").mkdir()
-    with cluster(tmp_path / "cluster") as started:
+    with cluster(tmp_path_factory.mktemp("cluster")) as started:
         yield started
 
 
@@ -128,17 +127,18 @@ def test_submitted_and_then_run(broker, machines, spark_environment, tmp_path, m
     assert net(output) == derived(evaluate(check_text(RULES), total(sent)))
 
 
-@pytest.mark.parametrize("master", ["local[2]", "cluster"])
-def test_a_submitted_script_runs_a_pipeline(broker, request, tmp_path, monkeypatch, master):
-    """In the session that spark-submit gives it, until an interrupt; then the script goes on."""
+def test_a_submitted_script_runs_a_pipeline(broker, machines, tmp_path, monkeypatch):
+    """In the session that spark-submit gives it, until an interrupt; then the script goes on.
+
+    On one machine, and then on a cluster, where the pipeline continues.
+    """
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    options, starts = {"spark.master": master, "spark.driver.defaultJavaOptions": CHEAP}, "bc"
-    if master == "cluster":
-        options, starts = request.getfixturevalue("machines").options, "b"
+    local = {"spark.master": "local[2]", "spark.driver.defaultJavaOptions": CHEAP}
+    starts = {"b": local, "c": machines.options}
     case = new_case(broker, tmp_path, RULES)
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    for name in starts:
+    for name, options in starts.items():
         arguments = submit(options, CONNECTOR, script, case.file)
         with running(arguments, case, program=SUBMIT) as process:
             await_published(case, produce(case, [fact("edge", "<x:a>", f"<x:{name}>")]), process)

@@ -67,7 +67,7 @@ def test_a_state_that_becomes_too_large_goes_on(  # noqa: PLR0917 - fixtures
         options = {
             "spark.driver.defaultJavaOptions": CHEAP,
             "spark.executor.extraJavaOptions": CHEAP,
-            "spark.master": "local-cluster[3,1,1024]",
+            "spark.master": "local-cluster[2,2,1024]",
         }
         case.raw["spark"] = {"options": options}
     else:

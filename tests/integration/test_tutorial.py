@@ -21,6 +21,7 @@ def free_ports(count):
 
 
 @pytest.mark.parametrize("document", ["tutorial.md", "how-to/provenance.md"])
+@pytest.mark.usefixtures("joined_jvm")
 def test_a_tutorial_shows_what_happens(document, tmp_path):
     """Every command prints what the document shows."""
     kafka, server = free_ports(2)

@@ -12,6 +12,7 @@ from itertools import pairwise, repeat
 
 import pytest
 from pipelines import await_published, changes, fact, net, new_case, produce, spawn
+from spark_jvm import joined
 
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.codec.encode import Outgoing
@@ -35,21 +36,27 @@ def twin(case, name):
     return replace(case, directory=directory)
 
 
-def refusals(*cases):
-    """The outputs of `streamreasoner run`, side by side, each of which exits by itself."""
+def refusals(shared, *cases):
+    """The outputs of `streamreasoner run`, side by side, each of which exits by itself.
+
+    None joins the shared JVM, which has the context of the healthy process.
+    """
     command = "-m", "streamreasoner", "run", "--config"
-    processes = [spawn([*command, case.file], subprocess.PIPE) for case in cases]
+    with pytest.MonkeyPatch.context() as apart:
+        for name in shared:
+            apart.delenv(name)
+        processes = [spawn([*command, case.file], subprocess.PIPE) for case in cases]
     outputs = [process.communicate(timeout=300) for process in processes]
     assert {process.returncode for process in processes} == {1}
     return [(output + errors).decode() for output, errors in outputs]
 
 
-def test_a_refused_twin_leaves_the_healthy_process_alone(broker, tmp_path):
+def test_a_refused_twin_leaves_the_healthy_process_alone(broker, spark_environment, tmp_path):
     """A process with an empty or stale state does not fence the running one."""
     case = new_case(broker, tmp_path, RULES)
     nodes = [f"<http://e/{number}>" for number in range(4)]
     edges = list(pairwise(nodes))
-    with pipeline(case.config):
+    with joined(spark_environment), pipeline(case.config):
         await_published(case, produce(case, [fact("edge", *edges[0])]))
         stale = twin(case, "stale")
         # The lock and Spark's own files are not part of the state.
@@ -59,7 +66,7 @@ def test_a_refused_twin_leaves_the_healthy_process_alone(broker, tmp_path):
         another = replace(
             twin(case, "another"), raw={**case.raw, "pipeline": {"app_id": "another"}}
         )
-        [message] = refusals(another)
+        [message] = refusals(spark_environment, another)
         assert f"{case.config.pipeline.app_id} publishes to the topic" in message
         current = twin(case, "current")
         for part in ("tables", "checkpoint", "topics.json", "app-id"):
@@ -68,7 +75,8 @@ def test_a_refused_twin_leaves_the_healthy_process_alone(broker, tmp_path):
         elsewhere = new_case(
             broker, case.directory / "elsewhere", RULES, pipeline=case.raw["pipeline"]
         )
-        for message in refusals(twin(case, "empty"), stale, current, elsewhere):
+        refused = twin(case, "empty"), stale, current, elsewhere
+        for message in refusals(spark_environment, *refused):
             assert "is in use by " in message
             assert f"process {os.getpid()} on the machine" in message
             assert str(case.config.state.directory) in message
