@@ -22,7 +22,8 @@ RULES = """
 reached(?x, count(?y)) :- [?x, ex:reaches, ?y] .
 farther(?x, ?y) :- reached(?x, ?n), reached(?y, ?m), [?x, ex:next, ?y], ?n > ?m .
 """
-WORKERS = 3
+WORKERS = 3 if THOROUGH else 2
+"""Of the cluster, each with an executor that holds a part."""
 # What a second application would still have room for.
 ROOM = {"spark.cores.max": "4", "spark.executor.memory": "512m"}
 VICTIMS = {"leader": 50, "executor": 50} if THOROUGH else {"executor": 1}
@@ -33,7 +34,7 @@ LONGEST_RETURN = 20.0
 
 
 def test_nothing_is_lost_on_a_cluster(broker, tmp_path):
-    """Three workers hold three parts; leaders and executors are killed at any time.
+    """Each worker holds a part; leaders and executors are killed at any time.
 
     A leader that is killed is started again, an executor by Spark. At last a process takes over
     that has stood by without executors of its own.

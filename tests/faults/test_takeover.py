@@ -12,7 +12,7 @@ from leaders import Process
 from pipelines import await_publication, await_published, new_case, terminate
 from thorough import THOROUGH
 
-TAKEOVERS = 100 if THOROUGH else 2
+TAKEOVERS = 100 if THOROUGH else 1
 
 
 def test_another_process_takes_over(broker, tmp_path):
