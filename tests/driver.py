@@ -27,7 +27,7 @@ class Driver:
         predicates: Those of the program and those that its plan adds, which have a trace too.
         new_store: Makes the store of a driver without one; None: it is in memory.
         recursion_limit: More iterations than any small program that terminates needs.
-        encodes: Whether hierarchies are encoded.
+        encodes: Whether hierarchies are encoded; None: once it pays.
     """
 
     new_store = None
@@ -59,7 +59,7 @@ class Driver:
 
     def apply(self, updates, **options):
         """One epoch of (predicate, args, multiplicity[, time]); returns its EpochResult."""
-        result = self.session.engine.apply(self.epoch, self.encode(updates), **options)
+        result = self.session.apply(self.encode(updates), epoch=self.epoch, **options)
         self.epoch += 1
         return result
 

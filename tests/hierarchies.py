@@ -6,9 +6,14 @@ are facts, or derived, or copied themselves; there are cycles, and classes with 
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
+import pytest
 from hypothesis import strategies as st
 from strategies import Scenario, checked
 
+from streamreasoner.engine import cost_model
+from streamreasoner.engine.inheritance import guess, outlook
 from streamreasoner.errors import ProgramError
 
 PREFIXES = """\
@@ -120,3 +125,19 @@ def scenarios(draw):
         draw(programs()),
         [first, *([(*fact, count) for fact, count in epoch] for epoch in epochs)],
     )
+
+
+@contextmanager
+def every_epoch_decides(part):
+    """Epochs decide whether hierarchies are encoded, whatever their size, by all their entities.
+
+    They are, if *part* of the facts would not be stored.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guess, "SHARE", 0)
+        patch.setattr(outlook, "SAMPLED", 1)
+        patch.setattr(cost_model, "PART", part)
+        for module in (cost_model, outlook):
+            patch.setattr(module, "ENOUGH", 1)
+        patch.setattr(guess, "LARGE", 1)
+        yield

@@ -75,7 +75,7 @@ class Reasoner(Questions):
         store: Storage of terms and facts; by default the memory of this process.
         cores: How many cores large epochs may use, from 1 to 64, each with a part of the facts.
         hierarchies: Whether facts that rules copy along a hierarchy, such as inherited types, are
-            all "stored", or "encoded": stored only where rules read them.
+            all "stored", or only where rules read them ("encoded"), or as it pays ("auto").
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Reasoner(Questions):
         allowed_lateness: timedelta = timedelta(0),
         store: Store | None = None,
         cores: int = 1,
-        hierarchies: Hierarchies = "stored",
+        hierarchies: Hierarchies = "auto",
     ) -> None:
         if not isinstance(program, CheckedProgram):
             raise TypeError(
@@ -130,7 +130,7 @@ class Reasoner(Questions):
         max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
         allowed_lateness: timedelta = timedelta(0),
         cores: int = 1,
-        hierarchies: Hierarchies = "stored",
+        hierarchies: Hierarchies = "auto",
     ) -> Reasoner:
         """A reasoner for rules given as text, as the path of a file or as the name of a ruleset.
 
@@ -170,7 +170,7 @@ class Reasoner(Questions):
         max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
         allowed_lateness: timedelta = timedelta(0),
         cores: int = 1,
-        hierarchies: Hierarchies = "stored",
+        hierarchies: Hierarchies = "auto",
     ) -> Reasoner:
         """A reasoner whose state is in a directory, in the Delta tables that a pipeline has.
 

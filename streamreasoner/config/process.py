@@ -25,8 +25,9 @@ class RulesConfig:
         graphs: How the quads of named graphs count for rules about triples; default: as the program
             says it.
         hierarchies: Whether facts that rules copy along a hierarchy, such as inherited types, are
-            all kept in memory (`stored`), or only where rules read them (`encoded`). Tables and
-            output have all of them. May change between starts.
+            all kept in memory (`stored`), or only where rules read them (`encoded`), or so from the
+            epoch on in which that pays (`auto`). Tables and output have all of them. May change
+            between starts.
     """
 
     program: str | Path = _key(kinds.PROGRAM)
@@ -34,7 +35,7 @@ class RulesConfig:
     recursion_limit: int = _key(kinds.whole(1, 2**31 - 2), 100_000)
     max_new_terms: int = _key(kinds.whole(1, 2**31 - 2), 10_000_000)
     graphs: str | None = _key(kinds.one_of("default", "union", "each"), None)
-    hierarchies: str = _key(kinds.one_of("stored", "encoded"), "stored")
+    hierarchies: str = _key(kinds.one_of("auto", "stored", "encoded"), "auto")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

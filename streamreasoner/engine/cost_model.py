@@ -1,4 +1,4 @@
-"""What a load is expected to take, and so how much work an epoch is worth.
+"""What is expected of epochs: how much work one is worth, and whether hierarchies are encoded.
 
 Invariant: what is explained is computed by what decides.
 """
@@ -21,6 +21,10 @@ LEFT = 0.3
 """If at most this part of the input is left, nothing is differentiated: most would be withdrawn."""
 FIRST_GUESS = 8.0
 """Work for each derivation of a load, until one has been seen."""
+ENOUGH = 1 << 16
+"""Updates from which an epoch decides whether hierarchies are encoded."""
+PART = 1 / 2
+"""Hierarchies are encoded if at least this part of the facts would not be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +85,36 @@ def explained(model: CostModel | None) -> Iterator[str]:
     if model.budget(-lost) == 0:
         yield f"anew at once: if {lost:,} facts fewer are asserted"
     yield f"never anew: if {model.asserted:,} facts more are asserted"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a state would have by the input of an epoch.
+
+    Attributes:
+        facts: Its facts, inherited ones included; what other rules derive is not counted.
+        left_out: Those of them that would not be stored.
+    """
+
+    facts: int
+    left_out: int
+
+    @property
+    def pays(self) -> bool:
+        """Whether hierarchies are worth encoding."""
+        return self.left_out >= PART * self.facts
+
+
+def explained_encoding(estimate: Estimate | None) -> Iterator[str]:
+    """When hierarchies are encoded by themselves, as lines with all numbers that decide it.
+
+    Args:
+        estimate: What a load told; None if there was none, or if it was too small to decide.
+    """
+    yield (
+        f"auto: encoded by an epoch of at least {ENOUGH:,} updates that doubles what is asserted, "
+        f"if {PART:g} of the facts would not be stored"
+    )
+    if estimate is not None:
+        decided = "encoded" if estimate.pays else "stored"
+        yield f"of {estimate.facts:,} facts {estimate.left_out:,} would not be stored: {decided}"

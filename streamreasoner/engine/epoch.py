@@ -11,9 +11,9 @@ import numpy as np
 
 from streamreasoner.engine.change import change_program
 from streamreasoner.engine.circular import check_order
-from streamreasoner.engine.fixpoint import derived, fixpoints
-from streamreasoner.engine.inheritance.guess import Guess
+from streamreasoner.engine.fixpoint import fixpoints, limited
 from streamreasoner.engine.inheritance.held import to_hold, to_release
+from streamreasoner.engine.inheritance.outlook import Outlook
 from streamreasoner.engine.inheritance.reader import Reader
 from streamreasoner.engine.input.given import copies_after_change, with_copies
 from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
@@ -22,7 +22,6 @@ from streamreasoner.engine.input.upserts import replace_by_key
 from streamreasoner.engine.ports import LAST_ITERATION, NO_BOUND, NO_CHANGES, Work
 from streamreasoner.engine.recomputation import FEW, Recomputation
 from streamreasoner.engine.updates import added_by
-from streamreasoner.errors import NewTermsError
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.input.registers import Admitted, Registers
     from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
-    from streamreasoner.plan.program_plan import ProgramPlan, StratumPlan
+    from streamreasoner.plan.program_plan import ProgramPlan
 
 DEFAULT_RECURSION_LIMIT = 1_000_000
 DEFAULT_MAX_NEW_TERMS = 10_000_000
@@ -98,6 +97,7 @@ class Engine:
     """Keeps the consequences of a program up to date, epoch by epoch, on a backend.
 
     Attributes:
+        outlook: Decides whether hierarchies are encoded.
         watch: Called with what an epoch adds to the asserted facts, even if it is rolled back then.
 
     Args:
@@ -125,7 +125,6 @@ class Engine:
         new_state: Callable[[ProgramPlan], Backend] | None = None,
     ) -> None:
         self._max_new_terms = max_new_terms
-        self._new_state = new_state
         self._backend = backend
         self._plan = plan
         self._recursion_limit = recursion_limit
@@ -134,9 +133,16 @@ class Engine:
         self._recomputation = Recomputation(backend)
         self._dictionary = Dictionary() if dictionary is None else dictionary
         self._frontier = NO_FRONTIER
-        self._reader, self._guess = self._reader_of(plan), Guess(plan, self._dictionary.intern)
+        intern = self._dictionary.intern
+        self._reader = Reader(backend, plan, intern)
+        self.outlook = Outlook(backend, intern, recursion_limit, new_state)
         self._taken = self._gained = 0
         self.watch: Callable[[Updates], None] | None = None
+
+    @property
+    def plan(self) -> ProgramPlan:
+        """The program, as it is evaluated."""
+        return self._plan
 
     @property
     def frontier(self) -> int:
@@ -166,6 +172,7 @@ class Engine:
         frontier: int = NO_FRONTIER,
         *,
         report: bool = True,
+        encode: Callable[[], ProgramPlan] | None = None,
     ) -> EpochResult:
         """Apply one epoch of input, in any order, and return what it changed.
 
@@ -176,13 +183,14 @@ class Engine:
             frontier: The event time up to which input counts as complete, in milliseconds since
                 1970; a lower one than that of the epoch before leaves it as it is.
             report: Whether to read the changes; without, the result has none of them.
+            encode: Gives the plan with hierarchies encoded, to take if that pays.
 
         Raises:
             EngineError: The epoch failed and was rolled back.
         """
         frontier = max(self._frontier, frontier)
         admitted = self._admit(updates, frontier)
-        evaluated = self._evaluate(admitted.updates, plan, report=report)
+        evaluated = self._evaluate(admitted.updates, plan, report=report, encode=encode)
         changes = evaluated.changes
         self._backend.commit()
         self._registers.commit()
@@ -244,7 +252,8 @@ class Engine:
         """
         self._taken = self._gained = 0
         try:
-            later = self._add(self._counted(added), self._plan)
+            self.outlook.begin(self._plan)
+            later = self._add(self._counted(added))
             self._settle(self._plan, later)
         except BaseException:
             self._backend.rollback()
@@ -273,7 +282,12 @@ class Engine:
             yield batch
 
     def _evaluate(
-        self, updates: Iterable[Updates], plan: ProgramPlan | None, *, report: bool
+        self,
+        updates: Iterable[Updates],
+        plan: ProgramPlan | None,
+        *,
+        report: bool,
+        encode: Callable[[], ProgramPlan] | None = None,
     ) -> _Evaluated:
         """The epoch, which is not committed."""
         try:
@@ -285,10 +299,16 @@ class Engine:
                 self._backend.add(batch)
             updates = chain(self._facts, updates)
             updates = with_copies(updates, program.given, self._dictionary.intern)
-            later = self._add(updates, program)
+            self.outlook.begin(program, encode)
+            later = self._add(updates)
+            encoded = self.outlook.encoded(self._taken)
+            if encoded is not None:
+                plan, held = encoded
+                program = self._again(plan, (*later, *held))
             program, iterations = self._settle(program, later, plan)
-            reader = self._reader if plan is None else self._reader_of(program)
-            changes = NO_CHANGES
+            reader, changes = self._reader, NO_CHANGES
+            if plan is not None:
+                reader = Reader(self._backend, program, self._dictionary.intern)
             if report:
                 changes = reader.changes(self._backend.changes(), self._reader)
             else:
@@ -310,25 +330,28 @@ class Engine:
             *to_release(before.hierarchies, plan.hierarchies, self._backend),
         ]
 
-    def _add(self, updates: Iterable[Updates], program: ProgramPlan) -> list[Updates]:
+    def _add(self, updates: Iterable[Updates]) -> list[Updates]:
         """Add updates, and what to hold by their schema; gives those of later iterations."""
-        encodes, later = bool(program.hierarchies), []
-        if encodes and self._guess.plan is not program:
-            self._guess = Guess(program, self._dictionary.intern)
-        self._guess.begin()
+        later = []
         for batch in updates:
             self._backend.add(batch)
-            if encodes:
-                self._guess.note(batch)
+            self.outlook.note(batch)
             if self.watch is not None:
                 self.watch(batch)
             if batch.iteration:
                 later.append(batch)
-        if encodes and self._new_state is not None:
-            found = self._guess.held(self._new_state, self._recursion_limit, self._backend)
-            for batch in found:
-                self._backend.add(batch)
+        for batch in self.outlook.held():
+            self._backend.add(batch)
         return later
+
+    def _again(self, plan: ProgramPlan | None, others: Iterable[Updates]) -> ProgramPlan:
+        """Begin the epoch again, with what was added, and others; returns its program."""
+        rows = [*added_by(self._backend.changes().trace)]  # with copies and in sum
+        self._backend.rollback()
+        program = self._changed(plan)
+        for batch in (*rows, *others):
+            self._backend.add(batch)
+        return program
 
     def _settle(
         self, program: ProgramPlan, later: Sequence[Updates], plan: ProgramPlan | None = None
@@ -339,17 +362,9 @@ class Engine:
         """
         iterations = self._derive(program, may_recompute=plan is None)
         while held := to_hold(program.hierarchies, self._backend, self._dictionary.intern):
-            # What was added, with copies and in sum.
-            rows = [*added_by(self._backend.changes().trace)]
-            self._backend.rollback()
-            program = self._changed(plan)
-            for batch in (*rows, *later, *held):
-                self._backend.add(batch)
+            program = self._again(plan, (*later, *held))
             iterations += self._derive(program, may_recompute=plan is None)
         return program, iterations
-
-    def _reader_of(self, plan: ProgramPlan) -> Reader:
-        return Reader(self._backend, plan, self._dictionary.intern)
 
     def _derive(self, program: ProgramPlan, *, may_recompute: bool) -> int:
         """Update the consequences of what was added; returns the number of iterations."""
@@ -362,19 +377,11 @@ class Engine:
             program,
             self._recursion_limit,
             check_order=check,
-            check_terms=partial(self._check_terms, len(self._dictionary), program),
+            check_terms=limited(self._max_new_terms, self._dictionary, program),
         )
         return self._recomputation.evaluate(
             rules, self._taken, self._gained, may_recompute=may_recompute
         )
-
-    def _check_terms(self, before: int, program: ProgramPlan, stratum: StratumPlan) -> None:
-        if len(self._dictionary) - before > self._max_new_terms:
-            raise NewTermsError(
-                f"The rules that derive {derived(stratum, program.rules)} made more than "
-                f"{self._max_new_terms:,} new terms. Bound what they make, for example by "
-                "`?n < 100`, or raise `max_new_terms`. The epoch was rolled back."
-            )
 
     def restore(self, rows: Iterable[TraceRows], before: int, frontier: int = NO_FRONTIER) -> None:
         """Load the trace of all epochs before *before*, the next one, into an empty engine.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.errors import RecursionLimitError
+from streamreasoner.errors import NewTermsError, RecursionLimitError
 from streamreasoner.plan.program_plan import SEGMENT, StratumPlan
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.ports import Backend
     from streamreasoner.lang.ast import Rule
     from streamreasoner.plan.program_plan import ProgramPlan
+    from streamreasoner.rdf.dictionary import Dictionary
 
 INPUT = StratumPlan(())
 """Stratum 0: facts that no head derives."""
@@ -24,6 +25,31 @@ INPUT = StratumPlan(())
 
 def unlimited(stratum: StratumPlan) -> None:
     """Let rules make as many terms as they like."""
+
+
+def limited(
+    most: int, dictionary: Dictionary, program: ProgramPlan
+) -> Callable[[StratumPlan], None]:
+    """Checks after each iteration of a stratum that rules have not made too many terms from now on.
+
+    The check raises NewTermsError.
+
+    Args:
+        most: The most new terms.
+        dictionary: All terms.
+        program: The program.
+    """
+    before = len(dictionary)
+
+    def check(stratum: StratumPlan) -> None:
+        if len(dictionary) - before > most:
+            raise NewTermsError(
+                f"The rules that derive {derived(stratum, program.rules)} made more than {most:,} "
+                "new terms. Bound what they make, for example by `?n < 100`, or raise "
+                "`max_new_terms`. The epoch was rolled back."
+            )
+
+    return check
 
 
 def fixpoints(

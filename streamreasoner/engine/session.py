@@ -69,10 +69,8 @@ class Session:
 
     Attributes:
         program: The checked program.
-        plan: Its plan.
         dictionary: Terms and their ids.
         engine: The engine.
-        arities: Arity of every predicate of this program and earlier ones, hidden ones included.
         next_epoch: The epoch that follows the last one.
         turn: Held by a thread while it reads or changes the state.
 
@@ -85,7 +83,7 @@ class Session:
         sources: The sources of updates that the state keeps apart.
         known_constraints: The known predicates that were constraints.
         lowered: The plan of the program if it has been made before.
-        encodes: Whether hierarchies are encoded.
+        encodes: Whether hierarchies are encoded; None: from the epoch on in which that pays.
     """
 
     def __init__(
@@ -99,15 +97,15 @@ class Session:
         sources: InputSources = NO_SOURCES,
         known_constraints: frozenset[str] = frozenset(),
         lowered: ProgramPlan | None = None,
-        encodes: bool = False,
+        encodes: bool | None = False,
     ) -> None:
         self.turn = Turn()
         self._sources, self._encodes = sources, encodes
-        plan = (lowered or self._lower(program)).with_sources(sources, known)
+        plan = lowered or _lowered(program, encodes=bool(encodes))
+        plan = plan.with_sources(sources, known)
         plan = replace(plan, arities={**known, **plan.arities})
-        self.program, self.plan = program, plan
+        self.program = program
         self.dictionary = store.dictionary
-        self.arities = plan.arities
         self._constraints = known_constraints.union(program.constraints)
         facts = (
             *(
@@ -156,12 +154,14 @@ class Session:
         """
         number = self.next_epoch if epoch is None else epoch
         if program is None:
-            result = self.engine.apply(number, updates, frontier=frontier, report=report)
+            encode = self._encoded if self._encodes is None and not self.encodes else None
+            result = self.engine.apply(
+                number, updates, frontier=frontier, report=report, encode=encode
+            )
         else:
             plan, facts = self._change_to(program)
             result = self.engine.apply(number, chain(facts, updates), plan, frontier, report=report)
-            self.program, self.plan = program, plan
-            self.arities = {**self.arities, **plan.arities}
+            self.program = program
             self._constraints = self._constraints.union(program.constraints)
         self.next_epoch = number + 1
         return result
@@ -246,6 +246,21 @@ class Session:
         return self.engine
 
     @property
+    def plan(self) -> ProgramPlan:
+        """The plan of the program."""
+        return self.engine.plan
+
+    @property
+    def arities(self) -> Mapping[str, int]:
+        """Arity of every predicate of this program and earlier ones, hidden ones included."""
+        return self.engine.plan.arities
+
+    @property
+    def encodes(self) -> bool:
+        """Whether hierarchies are encoded: copies are stored only where rules read them."""
+        return bool(self.plan.hierarchies)
+
+    @property
     def counts_more(self) -> bool:
         """Whether the statistics count more than present and asserted facts of the program."""
         return bool(self.plan.hidden or self.plan.lattices)
@@ -268,7 +283,7 @@ class Session:
         """The plan of another program, and the updates of stated facts."""
         if {*program.expiries} != {*self.program.expiries}:
             raise EngineError(OTHER_EXPIRIES)
-        plan = self._lower(program).with_sources(self._sources, self.arities)
+        plan = self._following(program, encodes=bool(self._encodes) or self.encodes)
         for predicate, arity in plan.arities.items():
             if self.arities.get(predicate, arity) != arity:
                 raise EngineError(other_arity(predicate, arity, self.arities[predicate]))
@@ -286,12 +301,22 @@ class Session:
         facts += (self._stated_rows(each, -1) for each in old if each not in new)
         return plan, facts
 
-    def _lower(self, program: CheckedProgram) -> ProgramPlan:
-        return lower(with_hierarchies(program) if self._encodes else program)
+    def _encoded(self) -> ProgramPlan:
+        """The plan of the program with its hierarchies encoded."""
+        return self._following(self.program, encodes=True)
+
+    def _following(self, program: CheckedProgram, *, encodes: bool) -> ProgramPlan:
+        """The plan of a program that takes the place of this one."""
+        plan = _lowered(program, encodes=encodes)
+        return plan.with_sources(self._sources, self.arities)
 
     def _stated_rows(self, fact: Stated, sign: int) -> Updates:
         rows = self.rows(fact.predicate, [[*fact.terms]], [sign])
         return replace(rows, iteration=fact.iteration)
+
+
+def _lowered(program: CheckedProgram, *, encodes: bool) -> ProgramPlan:
+    return lower(with_hierarchies(program) if encodes else program)
 
 
 def _terms(fact: Atom) -> list[str]:

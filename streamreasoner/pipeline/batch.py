@@ -199,6 +199,7 @@ class EpochRunner:
             dict(parts.semantics),
             parts.encoder.layout,
             evaluated.slots,
+            evaluated.encoded,
         )
         self._store(evaluated, record)
         self._publish(evaluated, record, appended, keep_alive)

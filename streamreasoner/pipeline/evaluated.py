@@ -59,6 +59,7 @@ class Evaluated:
         program: The program in effect from this epoch on.
         before: The program before it.
         frontier: The event time up to which input is complete; None before the first.
+        encoded: Whether hierarchies are encoded after it.
         slots: How far event time has come, if epochs are slots.
         waiting: Updates that wait for their slots, see `Tables.commit`.
         applied: Number of control messages that were applied.
@@ -73,6 +74,7 @@ class Evaluated:
     program: ProgramText
     before: ProgramText
     frontier: int | None
+    encoded: bool
     slots: SlotRecord | None = None
     waiting: Sequence[pa.Table] = ()
     applied: int = 0

@@ -135,6 +135,7 @@ class Evaluator:
             program=decision.program.text,
             before=before.text,
             frontier=_recorded(result.frontier, decision.program),
+            encoded=self._session.encodes,
             applied=len(decision.applied),
             rejected_control=len(decision.rejected),
             rejections=(
@@ -187,6 +188,7 @@ class Evaluator:
             program=program.text,
             before=program.text,
             frontier=_recorded(result.frontier, program),
+            encoded=self._session.encodes,
             rejections=(),
         )
 

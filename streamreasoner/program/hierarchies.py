@@ -15,18 +15,24 @@ from streamreasoner.errors import DataError
 if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
 
-Hierarchies: TypeAlias = Literal["stored", "encoded"]
+Hierarchies: TypeAlias = Literal["auto", "stored", "encoded"]
 """What is done with the copies of facts along hierarchies."""
 
 
-def encodes(hierarchies: str) -> bool:
-    """Whether copies are stored only where rules read them.
+def encodes(hierarchies: str, *, before: bool = False) -> bool | None:
+    """Whether copies are stored only where rules read them; None: as soon as that pays.
+
+    Args:
+        hierarchies: What is to be done with them.
+        before: Whether they were stored only there when the state was last changed.
 
     Raises:
         DataError: It is another word.
     """
     if hierarchies not in get_args(Hierarchies):
-        raise DataError(f'hierarchies is "stored" or "encoded", not {hierarchies!r}.')
+        raise DataError(f'hierarchies is "auto", "stored" or "encoded", not {hierarchies!r}.')
+    if hierarchies == "auto":
+        return before or None
     return hierarchies == "encoded"
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from streamreasoner.pipeline.recovery import Resume
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.service.checks import Checked
-    from streamreasoner.state.record import EpochRecord
+    from streamreasoner.state.record import EpochRecord, TableRecord
 
 _log = logging.getLogger(__name__)
 _CHANGE_PROGRAM = (
@@ -244,13 +244,24 @@ def restore(
     config: Config, recovered: Recovered, store: Store, progress: Progress | None
 ) -> Session:
     """Restore the state before the next epoch, with the program in effect then."""
-    session = session_of(config, recovered.in_effect, store)
+    before = recovered.point.before
+    last = recovered.tables.record(before - 1) if before > 0 else None
+    session = session_of(config, recovered.in_effect, store, last)
     resume(recovered, session, progress)
     return session
 
 
-def session_of(config: Config, in_effect: ProgramInEffect, store: Store) -> Session:
-    """The session of a program, with what a store holds."""
+def session_of(
+    config: Config, in_effect: ProgramInEffect, store: Store, last: TableRecord | None
+) -> Session:
+    """The session of a program, with what a store holds.
+
+    Args:
+        config: The configuration.
+        in_effect: The program.
+        store: The store.
+        last: The record of the last epoch that it holds; None: there is none.
+    """
     return Session(
         in_effect.checked,
         store,
@@ -259,7 +270,7 @@ def session_of(config: Config, in_effect: ProgramInEffect, store: Store) -> Sess
         known=in_effect.known,
         sources=sources(config),
         known_constraints=in_effect.constraints,
-        encodes=encodes(config.rules.hierarchies),
+        encodes=encodes(config.rules.hierarchies, before=last is not None and last.encoded),
     )
 
 

@@ -198,7 +198,7 @@ def reasoner(
     max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
     allowed_lateness: timedelta = timedelta(0),
     cores: int = 1,
-    hierarchies: Hierarchies = "stored",
+    hierarchies: Hierarchies = "auto",
 ) -> StreamReasoner:
     """What keeps the consequences of a stream up to date: give it to `foreachBatch`.
 

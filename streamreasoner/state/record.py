@@ -50,6 +50,7 @@ class EpochRecord(
         layout: If the output topic holds facts under keys, over how many partitions; None if it
             holds changes.
         slots: How far event time has come; None if each batch is one epoch.
+        encoded: Whether memory had copies along hierarchies only where rules read them.
     """
 
     epoch: int
@@ -61,6 +62,7 @@ class EpochRecord(
     input: dict[str, str] = {}
     layout: int | None = None
     slots: SlotRecord | None = None
+    encoded: bool = False
 
     @property
     def version(self) -> StateVersion:
@@ -94,6 +96,7 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
         frontier: That of `EpochRecord`.
         input: That of `EpochRecord`.
         slots: That of `EpochRecord`.
+        encoded: That of `EpochRecord`.
     """
 
     epoch: int
@@ -104,6 +107,7 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
     frontier: int | None = None
     input: dict[str, str] = {}
     slots: SlotRecord | None = None
+    encoded: bool = False
 
     def to_json(self) -> str:
         """The record as JSON, a value in the commit's `commitInfo`."""
@@ -121,5 +125,9 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
 def _fields(record: EpochRecord | TableRecord) -> dict[str, object]:
     """The fields of a record, as earlier releases wrote them if it has none of the later ones."""
     fields: dict[str, object] = msgspec.to_builtins(record)
-    later: dict[str, object] = {"frontier": None, "input": {}, "layout": None, "slots": None}
+    later: dict[str, object] = {
+        **dict.fromkeys(("frontier", "layout", "slots")),
+        "input": {},
+        "encoded": False,
+    }
     return {name: value for name, value in fields.items() if later.get(name, ...) != value}

@@ -220,6 +220,7 @@ class Tables:
             record.frontier,
             record.input,
             record.slots,
+            record.encoded,
         )
         appended: dict[str, Future[int]] = {}
         for name, new_files in files.items():

@@ -35,6 +35,7 @@ class Hierarchy:
         rules: The indexes of the copying rules.
         number: Which hierarchy of the program it is.
         schema: Atoms of constants and wildcards whose facts tell, with rules, what is wanted.
+        steps: The same for what edges there are.
     """
 
     atom: ast.Atom
@@ -43,6 +44,7 @@ class Hierarchy:
     rules: tuple[int, ...]
     number: int
     schema: tuple[ast.Atom, ...] = ()
+    steps: tuple[ast.Atom, ...] = ()
 
     @property
     def held(self) -> str:

@@ -19,7 +19,7 @@ from streamreasoner.lang.normal_form import is_lattice
 from streamreasoner.lang.traversal import atom_of, substituted, variables
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from types import UnionType
 
     from streamreasoner.analysis.strata.guards import Guarded
@@ -57,15 +57,17 @@ def hierarchies(
             made.append((hierarchy, wanted))
     kinds = [hierarchy.atom for hierarchy, _ in made]
     for hierarchy, wanted in made:
-        yield replace(hierarchy, schema=_schema(wanted, rules, kinds)), wanted
+        schema = _sources((atom for rule in wanted for atom in rule.atoms), rules, kinds)
+        steps = _sources((each.atom for each in hierarchy.edges), rules, kinds)
+        yield replace(hierarchy, schema=schema, steps=steps), wanted
 
 
-def _schema(
-    wanted: Sequence[ast.Rule], rules: Sequence[ast.Rule], kinds: Sequence[ast.Atom]
+def _sources(
+    atoms: Iterable[ast.Atom], rules: Sequence[ast.Rule], kinds: Sequence[ast.Atom]
 ) -> tuple[ast.Atom, ...]:
-    """The atoms that wanted classes follow from, but those that facts of a hierarchy all match."""
+    """What some atoms follow from, but what the facts of a hierarchy all match."""
     found: dict[ast.Atom, None] = {}
-    waiting = [atom for rule in wanted for atom in rule.atoms]
+    waiting = [*atoms]
     while waiting:
         atom = _opened(waiting.pop(), ast.Constant)
         if atom in found or any(_covers(atom, kind) for kind in kinds):

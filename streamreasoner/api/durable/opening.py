@@ -36,7 +36,7 @@ def open_session(
     recursion_limit: int = DEFAULT_RECURSION_LIMIT,
     max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
     cores: int = 1,
-    hierarchies: Hierarchies = "stored",
+    hierarchies: Hierarchies = "auto",
 ) -> DurableSession:
     """Open a state, or begin one.
 
@@ -54,7 +54,7 @@ def open_session(
         StateError: It is damaged, of another version, of a pipeline, or has another program; or
             there is none, and no program to begin one.
     """
-    encoded = encodes(hierarchies)
+    encodes(hierarchies)  # refuse another word before anything is created
     check_owner(directory)
     place = directory / "tables"
     text = _first_text(place, program)
@@ -77,6 +77,7 @@ def open_session(
         interrupted = journal.read(directory)
         if interrupted is not None and interrupted.epoch != before:
             interrupted = None
+        last = tables.record(before - 1) if before > 0 else None
         session = DurableSession(
             in_effect.checked,
             restored(
@@ -89,10 +90,9 @@ def open_session(
             max_new_terms=max_new_terms,
             known=in_effect.known,
             known_constraints=in_effect.constraints,
-            encodes=encoded,
+            encodes=encodes(hierarchies, before=last is not None and last.encoded),
         )
         session.directory, session.tables, session.lock = directory, tables, lock
-        last = tables.record(before - 1) if before > 0 else None
         session.positions = {} if last is None else last.offsets
         frontier = last.frontier if last is not None and session.program.expiries else None
         session.resume_before(before, frontier)

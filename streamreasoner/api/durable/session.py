@@ -190,6 +190,7 @@ class DurableSession(Session):
             FORMAT,
             SEMANTICS,
             None if reached == NO_FRONTIER else reached,
+            encoded=self.encodes,
         )
         journal.write(
             self.directory,

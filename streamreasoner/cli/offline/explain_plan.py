@@ -20,7 +20,7 @@ from streamreasoner.plan.print.stage import Stage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from streamreasoner.engine.cost_model import CostModel
+    from streamreasoner.engine.epoch import Engine
     from streamreasoner.io.files.documents import Reading
     from streamreasoner.program.checked import CheckedProgram
 
@@ -31,7 +31,7 @@ def explain_plan(
         list[Path] | None,
         typer.Option(
             help="A file of facts, as for materialize, to load for the numbers that decide what is"
-            " evaluated anew; may be repeated. Plans do not depend on it."
+            " evaluated anew and encoded; may be repeated. Plans do not depend on it."
         ),
     ] = None,
     *,
@@ -42,23 +42,24 @@ def explain_plan(
     stage: Annotated[Stage, typer.Option(help="What to print.")] = Stage.ALL,
 ) -> None:
     """Print the lowered rules, their delta plans and arrangements, and when all is derived anew."""
-    from streamreasoner.engine.cost_model import explained
+    from streamreasoner.engine.cost_model import explained, explained_encoding
     from streamreasoner.plan.print import plans
     from streamreasoner.program import load_program
 
     checked = load_program(rules, graphs)
-    loaded = None
+    model, estimate = None, None
     if data:
-        loaded = _loaded(checked, data, reading(read_as, header=header, base=base))
-    anew = explained(loaded)
-    print(plans.explain_plan(checked, stage=stage, anew=anew), end="")
+        engine = _loaded(checked, data, reading(read_as, header=header, base=base))
+        model, estimate = engine.cost_model(), engine.outlook.estimate
+    anew, weighed = explained(model), explained_encoding(estimate)
+    print(plans.explain_plan(checked, stage=stage, anew=anew, weighed=weighed), end="")
 
 
-def _loaded(checked: CheckedProgram, data: Iterable[Path], how: Reading) -> CostModel | None:
-    """What decides after a load of files."""
+def _loaded(checked: CheckedProgram, data: Iterable[Path], how: Reading) -> Engine:
+    """The engine after a load of files."""
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.cli.files import load_files
 
     reasoner = Reasoner(checked)
     load_files(reasoner.session, data, how)
-    return reasoner.session.engine.cost_model()
+    return reasoner.session.engine

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 class HierarchiesMode(Enum):
     """What is done with the copies of facts along hierarchies."""
 
+    AUTO = "auto"
     STORED = "stored"
     ENCODED = "encoded"
 
@@ -93,7 +94,7 @@ _Hierarchies: TypeAlias = Annotated[
     HierarchiesMode,
     typer.Option(
         help="Whether facts that rules copy along a hierarchy, such as inherited types, are all"
-        " stored, or encoded: stored only where rules read them.",
+        " stored, or encoded: stored only where rules read them; auto: whatever pays.",
     ),
 ]
 _Print: TypeAlias = Annotated[
@@ -125,7 +126,7 @@ def materialize(
     read_as: ReadAs = None,
     base: BaseIri = None,
     cores: _Cores = 1,
-    hierarchies: _Hierarchies = HierarchiesMode.STORED,
+    hierarchies: _Hierarchies = HierarchiesMode.AUTO,
 ) -> None:
     """Evaluate a rule program over files of facts; exit code 3 if there are violations."""
     from rich.console import Console

@@ -6,6 +6,7 @@ are wanted is a small part of a large epoch: so it is evaluated alone first, in 
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,11 +15,12 @@ from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.inheritance.edges import Place
 from streamreasoner.engine.inheritance.held import changed
 from streamreasoner.engine.inheritance.rows import matching
-from streamreasoner.engine.updates import Updates
+from streamreasoner.engine.updates import Updates, added_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection
 
+    from streamreasoner.engine.inheritance.edges import View
     from streamreasoner.engine.ports import Backend
     from streamreasoner.plan.program_plan import ProgramPlan
 
@@ -37,18 +39,33 @@ class Guess:
     Args:
         plan: The same.
         intern: Gives the id of a term.
+        steps: Whether to take note of all edges, not only of those that tell what is wanted.
     """
 
-    def __init__(self, plan: ProgramPlan, intern: Callable[[str], int]) -> None:
+    def __init__(
+        self, plan: ProgramPlan, intern: Callable[[str], int], *, steps: bool = False
+    ) -> None:
         self.plan = plan
-        atoms = dict.fromkeys(atom for each in plan.hierarchies for atom in each.schema)
+        noted = ((*each.schema, *(each.steps if steps else ())) for each in plan.hierarchies)
+        atoms = dict.fromkeys(chain.from_iterable(noted))
         self._places = [Place.of(atom, intern) for atom in atoms]
+        self._before: list[Updates] = []
         self._noted: list[Updates] = []
         self._updates = 0
 
     def begin(self) -> None:
         """Begin an epoch."""
         self._noted, self._updates = [], 0
+
+    def remember(self, view: View, known: Collection[str]) -> None:
+        """Take the schema of a state, which was not noted, for that of epochs before.
+
+        Args:
+            view: Reads the state.
+            known: The predicates that it has.
+        """
+        places = (place for place in self._places if place.predicate in known)
+        self._before = [*added_by(view(place.predicate, place.bound) for place in places)]
 
     def note(self, batch: Updates) -> None:
         """Take note of updates of an epoch."""
@@ -62,27 +79,41 @@ class Guess:
                 Updates(batch.predicate, batch.args[chosen], batch.multiplicity[chosen])
             )
 
-    def held(
-        self, new_state: Callable[[ProgramPlan], Backend], recursion_limit: int, now: Backend
-    ) -> Iterator[Updates]:
-        """What to hold besides, if the epoch is large.
+    def alone(
+        self, new_state: Callable[[ProgramPlan], Backend], recursion_limit: int
+    ) -> Backend | None:
+        """The schema, evaluated alone; None if the epoch is not large, or does not tell it.
 
         Args:
             new_state: Makes an empty state.
             recursion_limit: Iterations after which a stratum counts as not converging.
-            now: The state.
 
         Raises:
             EngineError: The schema cannot be evaluated.
         """
         noted = sum(len(each.args) for each in self._noted)
-        if self._updates < LARGE or not 0 < noted * SHARE <= self._updates:
-            return
-        if any(each.guarded for each in self.plan.strata):
-            return
+        if self._updates < LARGE or not noted * SHARE <= self._updates:
+            return None
+        schema = [*self._before, *self._noted]
+        if not schema or any(each.guarded for each in self.plan.strata):
+            return None
         alone = new_state(self.plan)
-        for batch in self._noted:
+        for batch in schema:
             alone.add(batch)
         fixpoints(alone, self.plan, recursion_limit, lambda _: None)
-        for each in self.plan.hierarchies:
-            yield changed(each, alone.facts(each.wanted), now.facts(each.held), 1)
+        return alone
+
+    def held(self, alone: Backend, now: Backend | None = None) -> list[Updates]:
+        """What to hold besides.
+
+        Args:
+            alone: The schema.
+            now: The state; None: it holds nothing.
+        """
+        none = np.empty((0, 1), np.int32)
+        return [
+            changed(
+                each, alone.facts(each.wanted), none if now is None else now.facts(each.held), 1
+            )
+            for each in self.plan.hierarchies
+        ]

@@ -105,7 +105,7 @@ class SlotEvaluator:
         Raises:
             StreamReasonerError: A slot fails, and its messages are not to blame.
         """
-        watermarks, waiting, engine = self._watermarks, self._waiting, self._session.engine
+        watermarks, waiting, session = self._watermarks, self._waiting, self._session
         with timed(self._observer, "decode"):
             decoded = self._codec.decode(batch)
             late = watermarks.late
@@ -115,7 +115,7 @@ class SlotEvaluator:
         left_out: dict[Place, str] = {}
         with timed(self._observer, "evaluate"):
             if epoch == 0:
-                result = engine.apply(epoch, ())
+                result = session.apply((), epoch=epoch)
                 moments.append(self._moment(result, BEGINNING, BEGINNING))
                 trace += result.trace
             while (end := self._next()) is not None:
@@ -127,7 +127,7 @@ class SlotEvaluator:
                 moments.append(self._moment(result, ts, number))
                 trace += result.trace
             # Nothing is left to change until the frontier moves again.
-            last = engine.apply(epoch, (), frontier=watermarks.closed)
+            last = session.apply((), frontier=watermarks.closed, epoch=epoch)
             self._observer.epoch_evaluated(last, self._program.checked)
         if decoded.event_time is not None:
             self._observer.event_time(decoded.event_time)
@@ -141,6 +141,7 @@ class SlotEvaluator:
             program=self._program.text,
             before=self._program.text,
             frontier=None if frontier == NO_FRONTIER else frontier,
+            encoded=self._session.encodes,
             slots=watermarks.record,
             waiting=tuple(waiting.added(watermarks.closed)),
             rejections=((batch, decoded.rejected), *self._dead(left_out)),
@@ -178,10 +179,9 @@ class SlotEvaluator:
         keep_alive: Callable[[], None],
     ) -> EpochResult:
         """Evaluate one slot; adds the messages that it fails with to `left_out`."""
-        engine = self._session.engine
         try:
             updates: Sequence[Updates] = () if slot is None else slot.updates()
-            return engine.apply(epoch, updates, frontier=end)
+            return self._session.apply(updates, frontier=end, epoch=epoch)
         except Exception as error:
             if is_environmental(error) or slot is None:
                 raise
@@ -209,7 +209,7 @@ class SlotEvaluator:
         found = isolate(len(slot.messages), fails)
         left_out.update({slot.messages[row]: found[row] for row in sorted(found)})
         rest = [row for row in range(len(slot.messages)) if row not in found]
-        return engine.apply(epoch, chosen(rest), frontier=end)
+        return self._session.apply(chosen(rest), frontier=end, epoch=epoch)
 
     def _fails(self, updates: Sequence[Updates], end: int) -> str | None:
         try:

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 
 
 def explain_plan(
-    checked: CheckedProgram, *, stage: Stage = Stage.ALL, anew: Iterable[str] = ()
+    checked: CheckedProgram,
+    *,
+    stage: Stage = Stage.ALL,
+    anew: Iterable[str] = (),
+    weighed: Iterable[str] = (),
 ) -> str:
     """Print the rules of a program, how they are lowered, and their delta plans.
 
@@ -43,11 +47,12 @@ def explain_plan(
             evaluated anew; ALL for all of these. PARTS for how a state is divided among parts,
             HIERARCHIES for what is stored of hierarchies that are encoded.
         anew: The lines of evaluating anew, which the engine knows.
+        weighed: Those of when hierarchies are encoded, likewise.
 
     Returns:
         Lines, each with a newline.
     """
-    printer = _Sections(checked, tuple(anew))
+    printer = _Sections(checked, tuple(anew), tuple(weighed))
     sections = {
         "rules": printer.rules,
         "strata": printer.strata,
@@ -84,8 +89,10 @@ def explain_plan(
 class _Sections:
     """The sections, each as lines."""
 
-    def __init__(self, checked: CheckedProgram, anew: tuple[str, ...]) -> None:
-        self._anew = anew
+    def __init__(
+        self, checked: CheckedProgram, anew: tuple[str, ...], weighed: tuple[str, ...]
+    ) -> None:
+        self._anew, self._weighed = anew, weighed
         # Prefixes of the program itself take precedence over those of its imports.
         self._prefixes = {
             name: iri
@@ -207,7 +214,7 @@ class _Sections:
 
     def hierarchies(self) -> Iterator[str]:
         """What is stored of hierarchies that are encoded."""
-        return inherited.hierarchies(self._checked, self._prefixes)
+        return inherited.hierarchies(self._checked, self._prefixes, self._weighed)
 
     @cached_property
     def _division(self) -> Division:

@@ -139,6 +139,7 @@ class Follower:
         in_effect = ProgramInEffect.restored(past.programs_until(last), width)
         store = restored(past, last + 1, empty=partial(in_memory, cores(config)))
         self._terms, self._program = len(store.dictionary), in_effect.text.hash
-        self._session = session_of(config, in_effect, store)
+        record = past.tables[TRACE].snapshot().record(last)
+        self._session = session_of(config, in_effect, store, record)
         self._session.resume_before(last + 1, None)
         self.epoch = last

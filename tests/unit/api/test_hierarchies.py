@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hierarchies import every_epoch_decides
 from typer.testing import CliRunner
 
 from streamreasoner import Reasoner
@@ -74,6 +75,35 @@ def test_a_state_in_a_directory_has_all(tmp_path, file):
             assert set(reasoner.facts()) == facts
 
     assert sizes == [13, 8]
+
+
+def test_a_state_goes_on_as_an_epoch_decides(tmp_path, file):
+    """By itself, until another word is given; a change makes that last."""
+    place, sizes = tmp_path / "state", []
+    with every_epoch_decides(0.2), Reasoner.open(place, "rho-df") as reasoner:
+        reasoner.load(file)
+        sizes.append(reasoner.session.engine.statistics().facts)
+    for how in ("auto", "stored", "auto"):
+        with Reasoner.open(place, hierarchies=how) as reasoner:
+            sizes.append(reasoner.session.engine.statistics().facts)
+            if how == "stored":
+                reasoner.update(
+                    "INSERT DATA { <http://example.org/tom> a <http://example.org/Cat> }"
+                )
+
+    assert sizes == [8, 8, 13, 14]
+
+
+def test_the_command_explains_what_a_load_decides(file):
+    """In numbers, below the rules that copy."""
+    words = ["explain-plan", "rho-df", "--data", str(file), "--stage", "hierarchies"]
+    with every_epoch_decides(0.2):
+        result = CliRunner().invoke(app, words)
+
+    assert result.exit_code == 0, result.output
+    first, last = result.stdout.splitlines()[-2:]
+    assert first.startswith("auto: encoded by an epoch of at least 1 updates")
+    assert last == "of 12 facts 5 would not be stored: encoded"
 
 
 def test_another_word_is_refused(tmp_path):

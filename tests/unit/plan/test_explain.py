@@ -12,6 +12,7 @@ from strategies import scenarios
 from streamreasoner.backends.columnar.compiler.numbering import Numbering
 from streamreasoner.backends.columnar.compiler.program import compile_program
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.engine.cost_model import explained_encoding
 from streamreasoner.lang import limits
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.print.plans import explain_plan
@@ -43,7 +44,8 @@ def test_the_documentation_shows_what_is_printed():
     )
     stages = (Stage.ALL, Stage.PARTS, Stage.HIERARCHIES)
     printed = [
-        explained(program, stage=stage) for program, stage in zip(programs, stages, strict=True)
+        explained(program, stage=stage, weighed=explained_encoding(None))
+        for program, stage in zip(programs, stages, strict=True)
     ]
 
     assert plans == printed
