@@ -6,7 +6,6 @@ import json
 import lzma
 import os
 import platform
-import resource
 import shutil
 import subprocess
 import sys
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-HUNDRED = 100
+HUNDRED, KIBI = 100, 1024
 ABSENT = 2  # exit code of a benchmark without data
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
@@ -76,9 +75,20 @@ def apart(work: Callable[..., T], *arguments: Any) -> T:
         return pool.submit(work, *arguments).result()
 
 
-def peak_mib() -> float:
-    """Peak resident memory of this process, its input and compiled code included."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def peak_mib(process: int | str = "self") -> float:
+    """Peak resident memory of a process, its input and compiled code included."""
+    # Not that of `getrusage`, which begins with what the parent had when it started this one.
+    return _memory_mib(process, "VmHWM")
+
+
+def resident_mib() -> float:
+    """Resident memory of this process."""
+    return _memory_mib("self", "VmRSS")
+
+
+def _memory_mib(process: int | str, field: str) -> float:
+    status = Path(f"/proc/{process}/status").read_text("utf-8")
+    return int(status.split(f"{field}:")[1].split()[0]) / KIBI
 
 
 def print_table(

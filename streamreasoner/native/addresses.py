@@ -7,6 +7,7 @@ No expression mixes the two, because numba converts int64 + uint64 to float64.
 
 from __future__ import annotations
 
+import mmap
 import time
 
 import numpy as np
@@ -181,6 +182,30 @@ def yield_processor(typingctx):
         return context.get_dummy_value()
 
     return types.none(), codegen
+
+
+@intrinsic
+def _advise_unneeded(typingctx, address, length):
+    """Tell the system that pages are not needed; returns 0 if it has taken them back."""
+
+    def codegen(context, builder, signature, arguments):
+        number = ir.IntType(32)
+        declared = ir.FunctionType(number, [_WORD, _WORD, number])
+        function = cgutils.get_or_insert_function(builder.module, declared, "madvise")
+        advice = ir.Constant(number, mmap.MADV_DONTNEED)
+        return builder.sext(builder.call(function, [*arguments, advice]), _WORD)
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+@kernel
+def return_pages(address, length):
+    """Return whole pages of a reserved column to the system; their items are 0 then."""
+    if _advise_unneeded(address, length) != 0:
+        # The pages are locked: they stay, and are cleared.
+        words = int64_column(address)
+        for i in range(length >> 3):
+            words[i] = 0
 
 
 @intrinsic

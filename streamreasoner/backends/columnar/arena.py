@@ -260,7 +260,6 @@ class Arena:
         What a small epoch may use is kept, so that none has to get it again. No kernel expects
         zeros in these columns.
         """
-        idle = 1 - self.scalars[layout.FACT_BUFFER]
         for column in (
             layout.JOURNAL_FACTS,
             layout.JOURNAL_ENTRIES,
@@ -276,7 +275,6 @@ class Arena:
             layout.LOG_CHANGED,
             layout.TARGETS,
             layout.TARGET_PLACES,
-            layout.FACT_TABLE + int(idle),
         ):
             self._reserved[column].shrink(KEPT_BYTES)
         for places in self._sorted_rows:

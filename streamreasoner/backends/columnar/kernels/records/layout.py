@@ -39,7 +39,7 @@ SEGMENT_BITS = 20
 # Address table -----------------------------------------------------------------------------------
 SCALARS = 0  # int64, see below
 ARENA = 1  # records
-FACT_TABLE = 2  # int64 slots, two buffers: growing rehashes from one into the other
+FACT_TABLE = 2  # int64 slots, two buffers: growing rehashes from one into the other, all 0
 GROUP_TABLE = 4
 FREE = 6  # int32: first free record by size in units
 JOURNAL_FACTS = 7  # int64: fact | state before the epoch << 32 | class << 40

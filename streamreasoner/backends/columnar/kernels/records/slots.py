@@ -9,13 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.kernels.records.fields import lists, views
-from streamreasoner.native.addresses import fixed_address, int64_column
+from streamreasoner.native.addresses import fixed_address, int64_column, return_pages
 from streamreasoner.native.compile import inlined, kernel
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records import layout
 
 _GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as int64
+_BYTES = 8  # of a slot
+_STRETCH = 1 << 21  # slots whose memory is returned at once: 16 MiB, whole pages of any size
 
 
 @kernel
@@ -46,14 +48,30 @@ def put(slots: layout.Int64s, mask: int, tag: int, identifier: int) -> None:
 
 
 @kernel
-def rehash(source: layout.Int64s, mask: int, target: layout.Int64s, wide: int) -> None:
-    """Copy every slot into a larger table whose mask is *wide*."""
-    for i in range(wide + 1):
-        target[i] = 0
-    for i in range(mask + 1):
-        slot = source[i]
-        if slot != 0:
-            put(target, wide, lists.upper(slot), lists.lower(slot))
+def rehash(source: int, mask: int, target: int, wide: int) -> None:
+    """Move every slot into a larger table whose mask is *wide*, and clear this one.
+
+    Memory of what has been moved is returned as the larger table is filled, so that both together
+    take no more than the larger one alone.
+
+    Args:
+        source: Address of the slots.
+        mask: Their mask.
+        target: Address of a reserved column, all 0.
+        wide: The mask of the slots there.
+    """
+    slots, larger = int64_column(source), int64_column(target)
+    for start in range(0, mask + 1, _STRETCH):
+        stop = min(start + _STRETCH, mask + 1)
+        for i in range(start, stop):
+            slot = slots[i]
+            if slot != 0:
+                put(larger, wide, lists.upper(slot), lists.lower(slot))
+        if stop - start == _STRETCH:
+            return_pages(source + _BYTES * start, _BYTES * _STRETCH)
+        else:
+            for i in range(start, stop):
+                slots[i] = 0
 
 
 @kernel
@@ -85,8 +103,8 @@ def reserve(table: layout.Int64s, column: int, at: int, count: int) -> None:
     while 5 * (scalars[at + 2] + count) > 3 * (wide + 1):
         wide = 2 * wide + 1
     if wide != mask:
-        source = int64_column(fixed_address(table, column + scalars[at + 1]))
-        rehash(source, mask, int64_column(fixed_address(table, column + 1 - scalars[at + 1])), wide)
+        source = fixed_address(table, column + scalars[at + 1])
+        rehash(source, mask, fixed_address(table, column + 1 - scalars[at + 1]), wide)
         scalars[at] = wide
         scalars[at + 1] = 1 - scalars[at + 1]
 
