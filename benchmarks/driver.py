@@ -9,6 +9,7 @@ import mmap
 import time
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -121,7 +122,7 @@ class Kernel:
 
     def settle(self, batches: Iterable[Updates]) -> None:
         """Run an epoch up to its closure, with all multiplicities."""
-        every = (*self.stated, *batches)
+        every = chain(self.stated, batches)
         for batch in with_copies(every, self._plan.given, self._dictionary.intern):
             self._backend.add(batch)
         self.stated = []

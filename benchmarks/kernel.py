@@ -3,9 +3,12 @@
     python benchmarks/kernel.py [--scale 50] [--json FILE]
 
 Claims: LUBM(50) from encoded ids to closure in under 2.2 s on one core and 1.4 s on two, of
-elapsed time, without the time that the operating system takes to allocate memory; peak memory under
-3 GiB; one triple added or deleted in under 40 us, and deletion within 1.3 times insertion; 160
-thousand triples in 0.1 s.
+elapsed time, without the time that the operating system takes to allocate memory; one triple added
+or deleted in under 40 us, and deletion within 1.3 times insertion; 160 thousand triples in 0.1 s; a
+peak memory of at most 1 GiB, which is checked.
+
+The peak is that of a process of its own, which reads the files block by block and loads them in one
+epoch: Python, compiled code, terms, facts and the journal of the epoch, but no copy of the input.
 
 Changes are timed in seconds of processor time, which other load affects less than elapsed time.
 Loads on one core and on two alternate, so both run under the same conditions, each with memory that
@@ -49,6 +52,7 @@ LOADS = 5
 MEBIBYTE = 1 << 20
 SINGLES = 1000
 ROUNDS = 5
+MOST_MIB = 1024
 BATCHES = (1, 8_000, 16_000, 160_000)
 SUBCLASS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
 UB = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"
@@ -116,7 +120,7 @@ def main() -> int:
         "floor_system_seconds_each": each(floors),
         "fresh_mib": fresh[-1].bytes / MEBIBYTE,
         "bytes_per_fact": sizes.bytes / sizes.facts,
-        "peak_mib": harness.peak_mib(),
+        **harness.apart(memory_of_load, options.scale),
     }
     printed = [
         harness.print_table(
@@ -137,7 +141,26 @@ def main() -> int:
     if not same_state(after, sizes):
         print(f"The state is {after}, was {sizes}.", file=sys.stderr)
         return 1
+    if figures["peak_mib"] > MOST_MIB:
+        print(
+            f"The peak is {figures['peak_mib']:,.0f} MiB, above {MOST_MIB:,.0f}.", file=sys.stderr
+        )
+        return 1
     return 0
+
+
+def memory_of_load(scale: int) -> dict[str, float]:
+    """MiB of a process at its peak, and of that before the load, of facts and of terms; apart."""
+    files, dictionary = harness.lubm(scale), Dictionary()
+    kernel = Lubm(dictionary)
+    empty = harness.peak_mib()
+    kernel.load(updates("triple", block, 1) for file in files for block in read(file, dictionary))
+    return {
+        "peak_mib": harness.peak_mib(),
+        "peak_empty_mib": empty,
+        "peak_facts_mib": kernel.statistics().bytes / MEBIBYTE,
+        "peak_terms_mib": dictionary.nbytes / MEBIBYTE,
+    }
 
 
 def same_state(one: Statistics, other: Statistics) -> bool:

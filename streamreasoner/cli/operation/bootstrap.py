@@ -62,7 +62,9 @@ def bootstrap(
     If it is interrupted, run it again.
     """
     from streamreasoner.system.extras import require
+    from streamreasoner.system.memory import keep_freed_memory
 
+    keep_freed_memory()
     require("pipeline", "`streamreasoner bootstrap`")
 
     from rich.console import Console
