@@ -23,8 +23,9 @@ from streamreasoner.engine.inheritance.climb import (
     entities_of,
     facts_of,
 )
+from streamreasoner.engine.inheritance.edges import View
 from streamreasoner.engine.inheritance.entities import Found
-from streamreasoner.engine.inheritance.rows import matching, negative, summed
+from streamreasoner.engine.inheritance.rows import less, matching, negative, summed
 from streamreasoner.engine.inheritance.sets import (
     difference,
     distinct,
@@ -41,31 +42,33 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.engine.inheritance.climb import Int32s, Int64s
-    from streamreasoner.engine.inheritance.edges import View
     from streamreasoner.engine.inheritance.entities import Entities
     from streamreasoner.engine.inheritance.inherited import InheritedFacts
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(View):
     """What was stored before an epoch: what is stored now, less what it has changed.
 
     Attributes:
-        now: What is stored now.
         changes: The differences of the trace, by predicate.
+
+    Args:
+        now: What is stored now.
+        changes: The same.
     """
 
-    now: View
-    changes: Mapping[str, TraceRows]
+    def __init__(self, now: View, changes: Mapping[str, TraceRows]) -> None:
+        super().__init__(now)
+        self.changes = changes
 
     def __call__(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
         """The trace of the facts of a predicate with these ids at these positions."""
-        rows = self.now(predicate, bound)
+        rows = super().__call__(predicate, bound)
         changed = self.changes.get(predicate)
         if changed is None:
             return rows
         chosen = matching(changed.args, bound)
-        return summed([rows, negative(changed.take(chosen))]) if chosen.any() else rows
+        return less(rows, changed.take(chosen)) if chosen.any() else rows
 
 
 def with_inherited(
@@ -146,7 +149,7 @@ class _Changed:
         own = before.changes.get(hierarchy.shape.place.predicate)
         earlier = after
         if own is not None:
-            earlier = summed([after, negative(own.take(entities.has(own.args)))])
+            earlier = less(after, own.take(entities.has(own.args)))
         classes = distinct(
             np.concatenate([rows.args[:, hierarchy.shape.position] for rows in (after, earlier)])
         )

@@ -92,7 +92,7 @@ class Ladder:
     @classmethod
     def of(cls, below: Int32s, above: Int32s, since: Int64s) -> Ladder:
         """Edges in any order."""
-        order = np.argsort(below, kind="stable")
+        order = np.argsort(below)
         return cls(below[order], above[order], since[order])
 
     @classmethod
@@ -243,12 +243,22 @@ def consolidated(parts: Iterable[Rows]) -> Rows:
     each = [(rows.fact, rows.iteration, rows.multiplicity) for rows in parts]
     none = [np.empty(0, np.int64)] * 3
     fact, iteration, counts = map(np.concatenate, zip(none, *each, strict=True))
-    order = np.lexsort((iteration, fact))
+    order = _in_order(fact, iteration)
     fact, iteration, counts = fact[order], iteration[order], counts[order]
     first = starts(fact) | starts(iteration)
     sums = np.add.reduceat(counts, np.flatnonzero(first)) if len(counts) else counts
     kept = sums != 0
     return Rows(fact[first][kept], iteration[first][kept], sums[kept])
+
+
+def _in_order(fact: Int64s, iteration: Int64s) -> Int64s:
+    """The order by fact and iteration; most facts have one row."""
+    order = np.argsort(fact)
+    first = starts(fact[order])
+    several = np.flatnonzero(~first | ~np.append(first[1:], True))
+    some = order[several]
+    order[several] = some[np.lexsort((iteration[some], fact[some]))]
+    return order
 
 
 def presence(rows: Rows) -> tuple[Int64s, Int64s, Int64s, Int64s]:

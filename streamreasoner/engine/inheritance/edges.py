@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,13 +16,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from streamreasoner.analysis.hierarchies.copying import Edges
-    from streamreasoner.engine.inheritance.climb import Int32s, Int64s
+    from streamreasoner.engine.inheritance.climb import Int32s, Int64s, Ladder
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.operands import Pattern
 
-    View: TypeAlias = Callable[[str, Mapping[int, int]], TraceRows]
-    """Reads what is stored, now or before an epoch: `Backend.trace`, or like it."""
+
+class View:
+    """What is stored at one time.
+
+    Attributes:
+        ladders: All edges of hierarchies that have been read by it.
+
+    Args:
+        read: Reads it: `Backend.trace`, or like it.
+    """
+
+    def __init__(self, read: Callable[[str, Mapping[int, int]], TraceRows]) -> None:
+        self._read = read
+        self.ladders: dict[object, Ladder] = {}
+
+    def __call__(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
+        """The trace of the facts of a predicate with these ids at these positions."""
+        return self._read(predicate, bound)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

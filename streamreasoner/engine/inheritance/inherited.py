@@ -18,7 +18,7 @@ from streamreasoner.engine.inheritance.sets import difference, distinct, interse
 from streamreasoner.engine.updates import TraceRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -128,7 +128,7 @@ class InheritedFacts:
             known: What was found out before; gets what is found out now.
         """
         if len(classes) > MANY:
-            edges = self._edges(view)
+            edges = self._all_edges(view)
             return intersection(classes, union([edges.below, edges.above]))
         known = {} if known is None else known
         for each in classes.tolist():
@@ -164,7 +164,7 @@ class InheritedFacts:
 
     def _all_below(self, view: View, classes: Int32s) -> Int32s:
         """The same, by all edges: what is below is what climbs the edges turned around."""
-        edges, start = self._edges(view), facts_of(np.zeros(len(classes), np.int64), classes)
+        edges, start = self._all_edges(view), facts_of(np.zeros(len(classes), np.int64), classes)
         found = climbed(start, Ladder.of(edges.above, edges.below, edges.since))
         return union([classes, classes_of(found)])
 
@@ -198,7 +198,7 @@ class InheritedFacts:
             waiting.update(found[each].above.tolist())
             waiting -= found.keys()
         if waiting:
-            return self._not_stored(view, self._edges(view))
+            return self._not_stored(view, self._all_edges(view))
         return Ladder.joined([_NO_LADDER, *(found[each] for each in sorted(found))])
 
     def known_ladder(self, view: View, classes: Int32s) -> Ladder:
@@ -210,9 +210,17 @@ class InheritedFacts:
         self._known.clear()
         self._joined.clear()
 
-    def _edges(self, view: View, each: int | None = None) -> Ladder:
-        """The edges, all of them or those from a class."""
-        bound = ({} if each is None else {steps.below: each} for steps in self._steps)
+    def _all_edges(self, view: View) -> Ladder:
+        """All edges."""
+        if self not in view.ladders:
+            view.ladders[self] = self._read(view, [{} for _ in self._steps])
+        return view.ladders[self]
+
+    def _edges(self, view: View, each: int) -> Ladder:
+        """The edges from a class."""
+        return self._read(view, [{steps.below: each} for steps in self._steps])
+
+    def _read(self, view: View, bound: Sequence[dict[int, int]]) -> Ladder:
         read = (steps.read(view, ids) for steps, ids in zip(self._steps, bound, strict=True))
         return Ladder.of(*map(np.concatenate, zip(NO_EDGES, *read, strict=True)))
 

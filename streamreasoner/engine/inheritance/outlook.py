@@ -13,6 +13,7 @@ import numpy as np
 
 from streamreasoner.engine.cost_model import ENOUGH, Estimate
 from streamreasoner.engine.inheritance.climb import classes_of, consolidated
+from streamreasoner.engine.inheritance.edges import View
 from streamreasoner.engine.inheritance.entities import Found
 from streamreasoner.engine.inheritance.guess import Guess
 from streamreasoner.engine.inheritance.inherited import InheritedFacts
@@ -93,7 +94,7 @@ class Outlook:
             self._rows += len(batch.args)
             if self._rows >= ENOUGH:
                 self._weighed = _Weighed(self._encode(), self._intern)
-                self._weighed.guess.remember(self._backend.trace, self._known)
+                self._weighed.guess.remember(View(self._backend.trace), self._known)
                 for each in self._waiting:
                     self._weighed.note(each)
                 self._waiting.clear()
@@ -195,6 +196,6 @@ def _inherited(
     """The classes of the facts that the entities of some facts inherit."""
     stored = TraceRows.of(rows)
     entities = hierarchy.shape.entities([stored.args])
-    ladder = hierarchy.ladder(alone.trace, distinct(stored.args[:, hierarchy.shape.position]))
+    ladder = hierarchy.ladder(View(alone.trace), distinct(stored.args[:, hierarchy.shape.position]))
     found = Found(entities, consolidated([entities.rows(stored)]), ladder)
     return classes_of(found.inherited())

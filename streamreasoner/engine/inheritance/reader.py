@@ -8,6 +8,7 @@ import numpy as np
 
 from streamreasoner.engine.inheritance.changes import with_inherited
 from streamreasoner.engine.inheritance.climb import consolidated, presence
+from streamreasoner.engine.inheritance.edges import View
 from streamreasoner.engine.inheritance.inherited import InheritedFacts
 from streamreasoner.engine.inheritance.rows import among, summed
 from streamreasoner.engine.ports import Selection
@@ -33,7 +34,7 @@ class Reader:
     """
 
     def __init__(self, backend: Backend, plan: ProgramPlan, intern: Callable[[str], int]) -> None:
-        self._view = backend.trace
+        self._backend = backend
         self._hierarchies = [InheritedFacts(each, plan, intern) for each in plan.hierarchies]
 
     def trace(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
@@ -82,12 +83,17 @@ class Reader:
             return stored
         return with_inherited(stored, self._hierarchies, former._hierarchies, self._view)
 
+    @property
+    def _view(self) -> View:
+        return View(self._backend.trace)
+
     def _found(
         self, predicate: str, bound: Mapping[int, int]
     ) -> Iterator[tuple[InheritedFacts, Found]]:
         """By hierarchy, what is stored below facts of a predicate."""
+        view = self._view
         for each in self._hierarchies:
             if each.shape.place.predicate == predicate:
-                found = each.find(self._view, bound)
+                found = each.find(view, bound)
                 if found is not None:
                     yield each, found

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from streamreasoner.engine.inheritance.sets import Keys
 
 
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # as in SplitMix64
+_TABLE = 32  # bits for each of the rows that others are less
+
+
 def keys_of(args: NDArray[np.int32]) -> Keys:
     """A key for each row, the same for equal rows of as many arguments."""
     width = args.shape[1]
@@ -40,7 +44,7 @@ def distinct(parts: Iterable[NDArray[np.int32]], width: int) -> NDArray[np.int32
     """The distinct rows of arrays with as many columns, in the order of their keys."""
     rows = np.concatenate([np.empty((0, width), np.int32), *parts])
     keys = keys_of(rows)
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
     return rows[order[starts(keys[order])]]
 
 
@@ -56,12 +60,33 @@ def summed(parts: Iterable[TraceRows]) -> TraceRows:
     """The sum of rows of one predicate by fact and iteration, without zeros."""
     rows = TraceRows.of(parts)
     keys = keys_of(np.column_stack([rows.args, rows.iteration]))
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
     first = np.flatnonzero(starts(keys[order]))
     counts = np.add.reduceat(rows.multiplicity[order], first) if len(first) else rows.multiplicity
     kept = counts != 0
     chosen = order[first][kept]
     return TraceRows(rows.predicate, rows.args[chosen], rows.iteration[chosen], counts[kept])
+
+
+def less(rows: TraceRows, others: TraceRows) -> TraceRows:
+    """The difference of rows of one predicate and others, which are fewer.
+
+    Most rows meet none of the others: a bit of a hash tells, so they are not sorted.
+    """
+    bits = (_TABLE * len(others.args)).bit_length()
+    low = np.uint64((1 << bits) - 1)
+    there = np.zeros(1 << bits, bool)
+    there[_hashed(others) & low] = True
+    meets = there[_hashed(rows) & low]
+    return TraceRows.of([rows.take(~meets), summed([rows.take(meets), negative(others)])])
+
+
+def _hashed(rows: TraceRows) -> NDArray[np.uint64]:
+    keys = rows.iteration.astype(np.uint64)
+    for column in rows.args.T:
+        keys = (keys ^ column.astype(np.uint64)) * _SPREAD
+        keys ^= keys >> np.uint64(32)
+    return keys
 
 
 def negative(rows: TraceRows) -> TraceRows:
