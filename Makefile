@@ -14,9 +14,8 @@ ARGS ?=
 # Tests start hundreds of processes of the package, so modules are compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-# A file of tests stays together, as it shares sessions. The expensive ones come first, and the many cheap ones last,
-# so that all workers end at the same time. Two cores have work for a third worker while processes start and time out;
-# a fourth would only warm up one more JVM.
+# A file of tests stays together, as it shares sessions; `tests/order.py` says in which order. Two cores have work for a
+# third worker while processes start and time out; a fourth would only warm up one more JVM.
 WORKERS := -n 3 --dist loadscope --no-loadscope-reorder
 THOROUGH_TESTS := tests/examples tests/faults tests/fuzz tests/laws $(wildcard tests/integration/test_*_on_*.py) \
 	tests/integration/test_kafka_errors.py tests/integration/test_parts_in_executors.py tests/programs tests/unit/backends \

@@ -18,13 +18,23 @@ from thorough import PROFILE
 from streamreasoner.cli.logs import configure_logging
 from streamreasoner.io.kafka.broker import Broker
 
-pytest_plugins = ["kernels"]
+pytest_plugins = ["kernels", "order"]
 
 # Kernels compile during an example and CI machines are busy, so examples have no time limit.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("ci", max_examples=50, **_COMMON)
 settings.register_profile("thorough", max_examples=2_000, **_COMMON)
 settings.load_profile(PROFILE)
+
+
+def pytest_collection():
+    """Import the tests without collections, which would find nothing."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """Collect from now on."""
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)

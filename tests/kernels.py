@@ -18,10 +18,11 @@ import pytest
 
 _ROOT = Path(__file__).parents[1]
 _KEY = "kernels"
-_EARLY = (
+EARLY = (
     "tests/integration/test_class_archives.py",
     "tests/integration/test_image_executor.py",
 )
+"""Tests that need few kernels."""
 _SHARE = pytest.StashKey[tuple[str, subprocess.Popen]]()
 
 
@@ -44,11 +45,6 @@ def pytest_configure_node(node):
     node.workerinput[_KEY] = node.config.stash[_SHARE][0]
 
 
-def pytest_collection_modifyitems(items):
-    """Begin with the tests that need few kernels."""
-    items.sort(key=_needs_kernels)
-
-
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item):
     """Wait in a worker until the kernels are compiled, unless a test needs few."""
@@ -60,7 +56,7 @@ def pytest_runtest_protocol(item):
 
 
 def _needs_kernels(item):
-    return not item.nodeid.startswith(_EARLY)
+    return not item.nodeid.startswith(EARLY)
 
 
 def pytest_unconfigure(config):
