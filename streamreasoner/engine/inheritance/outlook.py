@@ -92,7 +92,7 @@ class Outlook:
         elif self._encode is not None:
             self._waiting.append(batch)
             self._rows += len(batch.args)
-            if self._rows >= ENOUGH:
+            if self._rows >= ENOUGH and self._rows >= self._asserted():
                 self._weighed = _Weighed(self._encode(), self._intern)
                 self._weighed.guess.remember(View(self._backend.trace), self._known)
                 for each in self._waiting:
@@ -124,8 +124,7 @@ class Outlook:
         self._encode, self._weighed, self._waiting = None, None, []
         if weighed is None or new_state is None or not weighed.plan.hierarchies:
             return None
-        effort = self._backend.effort()
-        if effort is not None and updates < effort.asserted:
+        if updates < self._asserted():
             return None
         alone = weighed.guess.alone(new_state, self._limit)
         if alone is None:
@@ -139,6 +138,11 @@ class Outlook:
             f"{estimate.left_out:,}",
         )
         return weighed.plan, weighed.guess.held(alone)
+
+    def _asserted(self) -> int:
+        """How many facts are asserted, which an epoch at least doubles if it decides."""
+        effort = self._backend.effort()
+        return 0 if effort is None else effort.asserted
 
 
 class _Weighed:

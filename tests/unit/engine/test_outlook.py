@@ -6,6 +6,7 @@ import gc
 import weakref
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from driver import Driver
 from hierarchies import every_epoch_decides
@@ -15,6 +16,7 @@ from strategies import checked
 
 from streamreasoner.backends.store import columnar
 from streamreasoner.engine.session import Session
+from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import EngineError
 
 COPYING = "@input in/2, part/2, bad/1 .\nin(?x, ?s) :- in(?x, ?r), part(?r, ?s) .\n"
@@ -66,6 +68,20 @@ def test_the_estimate_is_what_there_is(given):
     assert not weighed.session.encodes
     assert found.facts == sum(name != "risk" for name, _ in weighed.closure())
     assert found.left_out == in_memory(weighed) - in_memory(encoded)
+
+
+def test_an_epoch_that_cannot_decide_is_not_weighed():
+    """Until it has as many updates as are asserted: reading the schema may sort all triples."""
+    driver = Driver(checked(RULES), encodes=None)
+    driver.apply(elsewhere(70_000))
+    engine, made = driver.session.engine, []
+    engine.outlook.begin(engine.plan, lambda: made.append(1) or engine.plan)
+    batch = Updates("in", np.zeros((66_000, 2), np.int32), np.ones(66_000, np.int64))
+    engine.outlook.note(batch)
+
+    assert not made
+    engine.outlook.note(batch)
+    assert made
 
 
 def test_some_entities_stand_for_all():
