@@ -13,8 +13,8 @@ from streamreasoner.engine.ports import UNLIMITED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LOADS = 1.0
-"""The budget, in expected loads."""
+LOADS = 2.0
+"""The budget, in expected loads: to evaluate anew takes more than one, as states are compared."""
 LEAST = 1 << 18
 """Work of some milliseconds, which is never given up."""
 LEFT = 0.3
@@ -69,7 +69,7 @@ def explained(model: CostModel | None) -> Iterator[str]:
         model: That of a state; None if there is none, or if nothing is evaluated anew in it.
     """
     yield f"budget = {LOADS:g} · (asserted after / before)² · load, at least {LEAST:,}"
-    yield "load = derivations · work of a derivation in a load"
+    yield "load = derivations · work of a derivation in a load, and as much more as there are facts"
     yield "sooner: a forecast, in strata whose rules join what they derive with each other"
     yield f"anew at once: at most {LEFT:g} of what is asserted is left, and load > {LEAST:,}"
     yield "never anew: what is asserted doubles, or the program changes"

@@ -2,13 +2,14 @@
 
 Differentiating an epoch takes time for what changes, which may be more than a load of all that is
 then there takes: with non-linear recursion a twentieth of the input can change everything. How far
-a change spreads is known only afterwards. So rules have a budget: the work that a load is expected
-to take. If it is spent, what has been derived is given up, and the program is evaluated anew on
-what is asserted. An epoch that loses much of the input is evaluated anew at once.
+a change spreads is known only afterwards. So rules have a budget: the work that two loads are
+expected to take. If it is spent, what has been derived is given up, and the program is evaluated
+anew on what is asserted. An epoch that loses much of the input is evaluated anew at once.
 
-What was given up is remembered by the size of the input: the next epochs of such a size are
-evaluated anew at once, as many as have been given up in vain, before it is tried again. So a few
-expensive changes of the schema do not slow down many cheap ones.
+What was given up is remembered by the size of the input, and by whether more or fewer facts are
+asserted after it: the next epochs of such a kind are evaluated anew at once, as many as have been
+given up in vain, before it is tried again. So a few expensive changes of the schema do not slow
+down many cheap ones, and what is added back tells nothing of how it will be to remove it again.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ PATIENCE = 16
 
 
 @dataclass(slots=True)
-class _Size:
-    """What is remembered of epochs of one size.
+class _Kind:
+    """What is remembered of epochs of one size that add, or remove.
 
     Attributes:
         streak: How many epochs to evaluate anew each time that one is given up.
@@ -57,7 +58,7 @@ class Recomputation:
         self.given_up = False
         self._backend = backend
         self._per_derivation, self._seen = FIRST_GUESS, False
-        self._sizes: defaultdict[int, _Size] = defaultdict(_Size)
+        self._kinds: defaultdict[tuple[int, int], _Kind] = defaultdict(_Kind)
         self._budget = UNLIMITED
         self._before = 0
         self._noted: tuple[int, int] | None = None
@@ -85,20 +86,20 @@ class Recomputation:
         if not few or self._until_look == 0:
             self._look(gained, may_recompute=may_recompute)
         self._until_look -= 1
-        size = self._sizes[updates.bit_length() // 2]
-        if self._budget > 0 and (size.left == 0 or self._budget == UNLIMITED):
+        kind = self._kinds[updates.bit_length() // 2, (gained > 0) - (gained < 0)]
+        if self._budget > 0 and (kind.left == 0 or self._budget == UNLIMITED):
             try:
                 iterations = rules()
             except BudgetSpentError:
                 self.given_up = True
-                size.streak = size.left = min(max(2 * size.streak, 1), PATIENCE)
+                kind.streak = kind.left = min(max(2 * kind.streak, 1), PATIENCE)
             else:
-                size.streak = 0
-                if not few:
+                kind.streak = 0
+                if not few and self._budget == UNLIMITED:
                     self._note(self._before)
                 return iterations
         elif self._budget > 0:
-            size.left -= 1
+            kind.left -= 1
         self.recomputed = self._backend.recompute()
         iterations = rules()
         self._note(0 if self.recomputed else self._before)
@@ -122,7 +123,10 @@ class Recomputation:
         self._until_look = 0
 
     def _learn(self, derivations: int) -> None:
-        """Learn the work of a derivation from an epoch that made at least half of them."""
+        """Learn the work of a derivation from an epoch that was like a load.
+
+        It was evaluated anew, or had no budget, and made at least half of all derivations.
+        """
         if self._noted is not None:
             work, before = self._noted
             self._noted = None

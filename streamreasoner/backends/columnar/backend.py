@@ -27,6 +27,7 @@ from streamreasoner.backends.columnar.placement import place_together, walked_ar
 from streamreasoner.backends.columnar.reading import cells_of, relation_of
 from streamreasoner.backends.columnar.results import group_result
 from streamreasoner.backends.columnar.status import error_of
+from streamreasoner.engine.cost_model import LOADS
 from streamreasoner.engine.ports import (
     LAST_ITERATION,
     NO_BOUND,
@@ -162,7 +163,9 @@ class ColumnarBackend:
     def limit(self, work: int) -> None:
         """Set the budget of each epoch from now on."""
         budget = layout.WORK_UNLIMITED if work == UNLIMITED else work
-        self._state.column(layout.WORK)[layout.WORK_BUDGET] = budget
+        at = [layout.WORK_BUDGET, layout.WORK_LOAD, layout.WORK_FACTS]
+        expected = budget, int(work / LOADS), self._state.scalars[layout.FACT_COUNT]
+        self._state.column(layout.WORK)[at] = expected
 
     def recompute(self) -> bool:
         """Begin the epoch anew, in an empty second state with what is asserted."""

@@ -87,9 +87,11 @@ class Threads:
             return lambda table: apply(table, values, start, stop, iteration)
 
         state = self._state
-        derive.put_rare_first(state.table)
+        status, applied = derive.try_some(state.table, values, iteration)
+        if status != layout.OK:
+            return derive.finish(state.table, status)
         count = int(state.scalars[layout.DELTA_COUNT])
-        starts = range(0, count, CHUNK)
+        starts = range(applied, count, CHUNK)
         units = state.tables.group_units
         status = self._run([chunk(derive.apply_deltas, start) for start in starts], units)
         if units > 0:
@@ -97,6 +99,7 @@ class Threads:
                 state.scalars[scalar] = self._scalars[scalar]
         if status == layout.OK and state.scalars[layout.CYCLIC_RULES] == layout.LATER:
             together.mark_deltas(state.table)
+            starts = range(0, count, CHUNK)
             try:
                 status = self._run([chunk(together.apply_together, start) for start in starts])
             finally:

@@ -181,7 +181,7 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (pending.discard_pending, (_TABLE,)),
     (pending.pending_count, (_TABLE,)),
     (pending.share_fact_table, (_TABLE, _TABLE)),
-    (derive.put_rare_first, (_TABLE,)),
+    (derive.try_some, (_TABLE, _VALUES, _NUMBER)),
     (derive.apply_deltas, (_TABLE, _VALUES, _NUMBER, _NUMBER, _NUMBER)),
     (together.mark_deltas, (_TABLE,)),
     (together.apply_together, (_TABLE, _VALUES, _NUMBER, _NUMBER, _NUMBER)),

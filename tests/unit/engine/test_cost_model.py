@@ -16,17 +16,17 @@ SMALL = CostModel(asserted=10, derivations=20, per_derivation=8.0)
 @pytest.mark.parametrize(
     ("model", "gained", "budget"),
     [
-        pytest.param(LARGE, 0, 10_000_000, id="a load"),
-        pytest.param(LARGE, -699, 10_000_000, id="a load of what was there"),
+        pytest.param(LARGE, 0, 20_000_000, id="two loads"),
+        pytest.param(LARGE, -699, 20_000_000, id="two loads of what was there"),
         pytest.param(LARGE, -700, 0, id="nothing where most is lost"),
-        pytest.param(LARGE, 500, 22_500_000, id="more where facts are gained"),
+        pytest.param(LARGE, 500, 45_000_000, id="more where facts are gained"),
         pytest.param(LARGE, 1_000, UNLIMITED, id="any where most is new"),
         pytest.param(SMALL, 0, LEAST, id="at least some milliseconds"),
         pytest.param(SMALL, -10, LEAST, id="also where all is lost"),
     ],
 )
 def test_the_budget_follows_what_is_gained(model, gained, budget):
-    """A load, squared by growth; all or nothing at the ends."""
+    """Two loads, squared by growth; all or nothing at the ends."""
     assert model.budget(gained) == budget
 
 

@@ -77,6 +77,16 @@ def test_what_is_given_up_is_remembered_by_size(backend):
     assert evaluate(recomputation, backend, LEAST, 1000) == (False, False)
 
 
+def test_what_is_removed_and_what_is_added_are_remembered_apart(backend):
+    """Removing is given up in vain, adding back is not: each goes the way that it took before."""
+    recomputation, outcomes = Recomputation(backend), []
+    for _ in range(4):
+        outcomes.append(evaluate(recomputation, backend, UNLIMITED - 1, gained=-100))
+        assert evaluate(recomputation, backend, LEAST, gained=100) == (False, False)
+
+    assert outcomes == [(True, True), (True, False), (True, True), (True, False)]
+
+
 def test_patience_has_an_end(backend):
     """After some epochs that were evaluated anew at once, differentiating is tried again."""
     recomputation = Recomputation(backend)

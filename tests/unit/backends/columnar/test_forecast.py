@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from driver import Driver
 from hypothesis import given
@@ -10,6 +12,7 @@ from model import State
 from unit.backends.columnar.memory import DENSE, FEW, Memory
 
 from benchmarks.generators import clique, uniform
+from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.kernels.epoch import journal
 from streamreasoner.backends.columnar.kernels.settling import forecast, settle
 from streamreasoner.engine import cost_model
@@ -22,6 +25,10 @@ ALL = 1 << 40
 SELF_JOIN = """
 p(?x, ?y) :- e(?x, ?y) .
 p(?x, ?z) :- p(?x, ?y), p(?y, ?z) .
+"""
+MIXED = """
+p(?x, ?y) :- e(?x, ?y) .
+p(?x, ?z) :- p(?x, ?y), e(?y, ?w), p(?w, ?z) .
 """
 LINEAR = """
 p(?x, ?y) :- e(?x, ?y) .
@@ -94,11 +101,38 @@ def test_an_epoch_that_spreads_is_given_up_early(monkeypatch):
     assert spent < budget / 2
 
 
-@pytest.mark.parametrize("rules", [SELF_JOIN, LINEAR])
+def test_an_epoch_that_is_hopeless_at_once_is_given_up_in_iteration_0(monkeypatch):
+    """A quarter of the edges takes part in most joins: some of them tell what all would take."""
+    derived, derive = [], ColumnarBackend.derive
+
+    def noting(self, iteration):
+        derived.append(iteration)
+        derive(self, iteration)
+        derived.append("done")
+
+    monkeypatch.setattr(ColumnarBackend, "derive", noting)
+    edges = names(uniform(300, 450))
+    result, (_, budget, spent) = epoch_without(MIXED, edges, edges[::4], monkeypatch)
+
+    assert result.given_up
+    assert spent < budget / 64
+    given_up = [a for a, b in pairwise(derived) if "done" not in {a, b}]
+    assert given_up == [0]
+
+
+@pytest.mark.parametrize("rules", [SELF_JOIN, MIXED, LINEAR])
 def test_an_epoch_that_does_not_spread_is_not_given_up(rules, monkeypatch):
     """A tenth of many small components, with whatever rules."""
     edges = [(f"{a[:-1]}/{i}>", f"{b[:-1]}/{i}>") for i in range(50) for a, b in names(clique(5))]
     result, _ = epoch_without(rules, edges, edges[: len(edges) // 10], monkeypatch)
+
+    assert not result.recomputed
+
+
+def test_linear_rules_have_the_time_that_evaluating_anew_takes(monkeypatch):
+    """A tenth of the edges has half of the proofs, and takes little more work than a load."""
+    edges = names(uniform(600, 900))
+    result, _ = epoch_without(LINEAR, edges, edges[::10], monkeypatch)
 
     assert not result.recomputed
 

@@ -26,6 +26,12 @@ def is_spent(table):
     return work.is_spent(table)
 
 
+@kernel
+def grown(table, amount):
+    """Expected work."""
+    return work.grown(table, amount)
+
+
 class Accounts:
     """A memory, and what its rules have done since the clock was started.
 
@@ -124,3 +130,19 @@ def test_a_budget_is_spent_by_visits_and_firings(runs, budget):
     for run in runs:
         accounts.account(*run)
         assert is_spent(accounts.memory.table) == (budget is not None and accounts.spent > budget)
+
+
+@FEW
+@given(budget=st.integers(0, 1 << 40), before=st.integers(0, 100), now=st.integers(0, 1000))
+def test_a_budget_grows_with_the_facts(budget, before, now):
+    """In proportion; it does not shrink when facts are dropped."""
+    accounts = Accounts()
+    accounts.column[[layout.WORK_BUDGET, layout.WORK_FACTS]] = budget, before
+    accounts.memory.scalars[layout.FACT_COUNT] = now
+
+    allowed = grown(accounts.memory.table, budget)
+    assert allowed == budget * max(now / max(before, 1), 1)
+    accounts.column[layout.WORK_SPENT] = int(allowed)
+    assert not is_spent(accounts.memory.table)
+    accounts.column[layout.WORK_SPENT] += 2
+    assert is_spent(accounts.memory.table)

@@ -14,8 +14,8 @@ from streamreasoner.backends.columnar.kernels.records.entry import (
     journal_entry,
     journal_with,
     make_room,
-    new_record,
     state_of,
+    write_record,
 )
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     find_tagged,
@@ -100,7 +100,6 @@ def compare(
     common = _compare_facts(table, former, found, tags)
     if common < 0:
         return layout.FULL
-    reserve(table, layout.FACT_TABLE, layout.FACT_MASK, held - common)
     return _add_lost(table, former, found) if held > common else layout.OK
 
 
@@ -193,7 +192,8 @@ def _add_entries(table: layout.Int64s, fact: int, former: layout.Int64s, other: 
 def _add_lost(table: layout.Int64s, former: layout.Int64s, found: layout.Int64s) -> int:
     """Create the facts that only the former state has, without multiplicities; returns a status.
 
-    The commit drops them, like those that an epoch has left without multiplicities.
+    The commit drops them, like those that an epoch has left without multiplicities. No one looks
+    them up until then, so they are not entered in the table of facts.
     """
     slots = int64_column(views.fact_table(former))
     mask = views.scalars(former)[layout.FACT_MASK]
@@ -201,11 +201,10 @@ def _add_lost(table: layout.Int64s, former: layout.Int64s, found: layout.Int64s)
         ahead = slots[(i + _AHEAD) & mask]
         if not _is_marked(found, lists.lower(ahead)):
             views.prefetch_unit(former, lists.lower(ahead))
-            prefetch_slot(table, lists.upper(ahead))
         fact = lists.lower(slots[i])
         if fact == 0 or _is_marked(found, fact) or facts.has(former, fact, layout.FRESH):
             continue
-        if _add_empty(table, former, fact, lists.upper(slots[i])) != layout.OK:
+        if _add_empty(table, former, fact) != layout.OK:
             return layout.FULL
     return layout.OK
 
@@ -233,15 +232,14 @@ def _is_marked(found: layout.Int64s, fact: int) -> bool:
 
 
 @inlined
-def _add_empty(table: layout.Int64s, former: layout.Int64s, other: int, tag: int) -> int:
+def _add_empty(table: layout.Int64s, former: layout.Int64s, other: int) -> int:
     """Create a fact of a former state, without multiplicities, and journal it; returns a status."""
     kind = facts.class_of(former, other)
     iteration = facts.iteration(former, facts.first_entry(other))
     # It is in no group of a lattice, as it is not a candidate.
-    header = kind | layout.UNLISTED
-    fact = new_record(
-        table, header, views.words(former), facts.arguments_at(other), tag, iteration, 0
-    )
+    header = kind | layout.UNLISTED | layout.LOST
+    at = facts.arguments_at(other)
+    fact = write_record(table, header, views.words(former), at, iteration, 0)
     if fact == 0:
         return layout.FULL
     before = facts.multiplicity(former, facts.first_entry(other))

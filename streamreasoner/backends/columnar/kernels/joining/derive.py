@@ -32,16 +32,19 @@ from streamreasoner.backends.columnar.kernels.records.counter import count_chang
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.pending import flush
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import forget_sorted
-from streamreasoner.backends.columnar.kernels.records.work import start_clock
+from streamreasoner.backends.columnar.kernels.records.work import is_limited, start_clock
+from streamreasoner.backends.columnar.kernels.settling.forecast import joins_itself, spreads
 from streamreasoner.native.addresses import int32_column, signed
 from streamreasoner.native.compile import inlined, kernel
 
 _RARE = 16  # a class is rare if it has at most 1/_RARE of the deltas
+_TRIED = 8  # of so many deltas of common classes one is tried first,
+_FEWEST, _MOST = 8, 1 << 10  # but no fewer, or none, and no more
 
 
 @kernel
-def put_rare_first(table: layout.Int64s) -> None:
-    """Move deltas of rare classes to the front.
+def put_rare_first(table: layout.Int64s) -> int:
+    """Move deltas of rare classes to the front; returns how many there are.
 
     In a large load these are the schema: each fact of a common class then probes a small group, and
     no plan has to iterate over the common classes.
@@ -50,7 +53,7 @@ def put_rare_first(table: layout.Int64s) -> None:
     sizes = views.class_sizes(table)
     count = views.scalars(table)[layout.DELTA_COUNT]
     if count < _RARE:
-        return
+        return 0
     for i in range(count):
         sizes[lists.delta_class(table, i)] += 1
     rare = 0
@@ -62,6 +65,42 @@ def put_rare_first(table: layout.Int64s) -> None:
             rare += 1
     for i in range(count):
         sizes[lists.delta_class(table, i)] = 0
+    return rare
+
+
+@kernel
+def try_some(table: layout.Int64s, values: layout.Int64s, iteration: int) -> tuple[int, int]:
+    """Put the deltas in order, and apply the first ones if a forecast needs them.
+
+    Those of rare classes are applied first, and then some of the others, evenly chosen. What these
+    take tells what all will, but for the largest: a single fact that many others depend on.
+
+    Returns:
+        A status, SPENT if the epoch is hopeless; and the number of deltas that were applied.
+    """
+    rare = put_rare_first(table)
+    common = views.scalars(table)[layout.DELTA_COUNT] - rare
+    tried = min(common // _TRIED, _MOST)
+    if iteration != 0 or tried < _FEWEST or not is_limited(table) or not joins_itself(table):
+        return layout.OK, 0
+    deltas = views.deltas(table)
+    for i in range(tried):
+        chosen = rare + i * (common // tried)
+        deltas[rare + i], deltas[chosen] = deltas[chosen], deltas[rare + i]
+    status = apply_deltas(table, values, 0, rare, iteration)
+    total = 0
+    largest = 0
+    for i in range(rare, rare + tried):
+        before = views.work(table)[layout.WORK_SPENT]
+        status = max(status, apply_deltas(table, values, i, i + 1, iteration))
+        if status != layout.OK:
+            return status, 0
+        took = views.work(table)[layout.WORK_SPENT] - before
+        total += took
+        largest = max(largest, took)
+    if spreads(table, (total - largest) * common // (tried - 1)):
+        return layout.SPENT, 0
+    return flush(table), rare + tried
 
 
 @kernel
@@ -252,9 +291,10 @@ def _probed(table: layout.Int64s, p: int, fact: int) -> int:
 @kernel
 def derive(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
     """Apply all deltas with `apply_deltas`, and flush what they derive; returns a status."""
-    put_rare_first(table)
+    status, applied = try_some(table, values, iteration)
     count = views.scalars(table)[layout.DELTA_COUNT]
-    status = apply_deltas(table, values, 0, count, iteration)
+    if status == layout.OK:
+        status = apply_deltas(table, values, applied, count, iteration)
     if status == layout.OK and views.scalars(table)[layout.CYCLIC_RULES] == layout.LATER:
         mark_deltas(table)
         status = apply_together(table, values, 0, count, iteration)

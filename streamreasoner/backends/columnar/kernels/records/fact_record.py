@@ -134,7 +134,9 @@ def find(table: layout.Int64s, relation: int, cells: layout.Int32s, at: int) -> 
 @inlined
 def prefetch_drop_slot(table: layout.Int64s, fact: int) -> None:
     """Prefetch the slot of a fact that may be dropped: its first multiplicity is 0."""
-    if facts.multiplicity(table, facts.first_entry(fact)) == 0:
+    if facts.multiplicity(table, facts.first_entry(fact)) == 0 and not facts.has(
+        table, fact, layout.LOST
+    ):
         relation = facts.field_of(table, fact, layout.CLASS_RELATION)
         prefetch_slot(table, tag_of(table, relation, views.words(table), facts.arguments_at(fact)))
 
@@ -143,11 +145,12 @@ def prefetch_drop_slot(table: layout.Int64s, fact: int) -> None:
 def drop(table: layout.Int64s, fact: int) -> None:
     """Delete a fact that has no entries and is in no arrangement."""
     kind = facts.class_of(table, fact)
-    tag = hash_cells(
-        facts.class_field(table, kind, layout.CLASS_RELATION),
-        views.words(table),
-        facts.arguments_at(fact),
-        facts.class_field(table, kind, layout.CLASS_ARITY),
-    )
-    delete(table, layout.FACT_TABLE, layout.FACT_MASK, tag, fact)
+    if not facts.has(table, fact, layout.LOST):
+        tag = hash_cells(
+            facts.class_field(table, kind, layout.CLASS_RELATION),
+            views.words(table),
+            facts.arguments_at(fact),
+            facts.class_field(table, kind, layout.CLASS_ARITY),
+        )
+        delete(table, layout.FACT_TABLE, layout.FACT_MASK, tag, fact)
     release(table, fact, facts.class_field(table, kind, layout.CLASS_UNITS))

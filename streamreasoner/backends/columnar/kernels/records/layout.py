@@ -214,6 +214,7 @@ APPLYING = 1 << 23  # the plans that its delta drives are running
 MILESTONE = 1 << 24  # it may be a milestone of a group
 NOTED_SHIFT = 25  # four bits: 1 + its state before an epoch that is withdrawn, else 0
 NOTED_BITS = 15 << NOTED_SHIFT
+LOST = 1 << 29  # of a former state alone, so the table of facts does not have it
 
 DELTA_CHANGE_SHIFT = 48  # of the change in DELTAS; the class is below it
 
@@ -469,7 +470,9 @@ WORK_SIZE = 5  # length of the column
 WORK_SPENT = 6  # work of the epoch, see `work`
 WORK_BUDGET = 7  # what it may spend, or WORK_UNLIMITED
 WORK_LOOK = 8  # what has to be spent until the next forecast
-WORK_RULES = 9  # the first rule
+WORK_LOAD = 9  # what a load is expected to take, if there is a budget
+WORK_FACTS = 10  # how many facts there were when the budget was set
+WORK_RULES = 11  # the first rule
 WORK_UNLIMITED = -1
 WORK_FIRINGS, WORK_NANOSECONDS = range(2)
 WORK_WIDTH = 2

@@ -59,12 +59,28 @@ def account(table: layout.Int64s, p: int, visits: int, firings: int) -> None:
 
 
 @inlined
+def is_limited(table: layout.Int64s) -> bool:
+    """Whether rules have a budget. What they spend has no limit, so no number is beyond it."""
+    return bool(views.work(table)[layout.WORK_BUDGET] != layout.WORK_UNLIMITED)
+
+
+@inlined
 def is_spent(table: layout.Int64s) -> bool:
     """Whether rules have spent their budget of work."""
     work = views.work(table)
-    # Products of sizes may be of any size, so no number is beyond what can be spent.
-    limited = work[layout.WORK_BUDGET] != layout.WORK_UNLIMITED
-    return bool(limited and work[layout.WORK_SPENT] > work[layout.WORK_BUDGET])
+    spent = work[layout.WORK_SPENT]
+    return bool(
+        is_limited(table)
+        and spent > work[layout.WORK_BUDGET]
+        and spent > grown(table, work[layout.WORK_BUDGET])
+    )
+
+
+@inlined
+def grown(table: layout.Int64s, amount: int) -> float:
+    """Work that was expected when the budget was set; as much more as there are more facts now."""
+    growth = views.scalars(table)[layout.FACT_COUNT] / max(views.work(table)[layout.WORK_FACTS], 1)
+    return float(amount * max(growth, 1.0))
 
 
 @kernel

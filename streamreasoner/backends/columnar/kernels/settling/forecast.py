@@ -5,6 +5,10 @@ than the one before: as many steps later, as many more proofs are broken. So wha
 changed of the facts of an iteration tells what it will change of later ones, long before it has
 spent its budget. With f of the facts of iteration i changed, 1 - (1 - f)^(j/i) of those of j are
 expected to be.
+
+Iteration 0 may take longer than a load by itself. There the work of all its deltas is expected from
+that of some, and as much of a load as it is, so large a share of the derivations of each later
+iteration is changed at once, before what changes spreads.
 """
 
 from __future__ import annotations
@@ -12,13 +16,16 @@ from __future__ import annotations
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.parts.owners import is_copy
+from streamreasoner.backends.columnar.kernels.records.work import grown, is_limited
 from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
 
-FIRST_LOOK = 5
-"""The first forecast is made when the budget, shifted right by this, is spent."""
+FIRST_LOOK = 6
+"""The first forecast is made when the work of a load, shifted right by this, is spent."""
+_LEAST_LOOK = 1 << 13  # but not before this is spent
 _NEXT_LOOK = 1  # and the next ones when what is spent, shifted so, is spent once more
 _SAMPLE = 5  # what is spent, shifted so, is how many slots of the table of facts are read
+_FEWEST = 256  # slots that are read at iteration 0
 VISITS = 2.0
 """Work for a changed fact, in that of one in a load: what it had is subtracted, and added anew."""
 
@@ -27,24 +34,58 @@ VISITS = 2.0
 def is_hopeless(table: layout.Int64s, iteration: int) -> bool:
     """Whether the epoch is expected to spend its budget, when an iteration has been settled."""
     work = views.work(table)
-    scalars = views.scalars(table)
-    budget = work[layout.WORK_BUDGET]
-    spent = work[layout.WORK_SPENT]
     return bool(
         iteration > 0
-        and budget != layout.WORK_UNLIMITED
-        and work[layout.WORK_EPOCH] == scalars[layout.EPOCH]
-        and spent > max(budget >> FIRST_LOOK, work[layout.WORK_LOOK])
-        and views.self_joins(table)[scalars[layout.STRATUM]] != 0
+        and is_limited(table)
+        and work[layout.WORK_EPOCH] == views.scalars(table)[layout.EPOCH]
+        and work[layout.WORK_SPENT]
+        > max(work[layout.WORK_LOAD] >> FIRST_LOOK, _LEAST_LOOK, work[layout.WORK_LOOK])
+        and joins_itself(table)
         and _look(table, iteration)
     )
+
+
+@inlined
+def joins_itself(table: layout.Int64s) -> bool:
+    """Whether a rule of the present stratum joins facts that the stratum derives."""
+    return bool(views.self_joins(table)[views.scalars(table)[layout.STRATUM]] != 0)
+
+
+@kernel
+def spreads(table: layout.Int64s, expected: int) -> bool:
+    """Whether the deltas of iteration 0, which are expected to take some work, are hopeless."""
+    slots_read = max(views.work(table)[layout.WORK_SPENT] >> _SAMPLE, _FEWEST)
+    everything, _, later, depth = _count(table, 0, slots_read)
+    if later == 0 or expected < _LEAST_LOOK:
+        return False
+    load = grown(table, views.work(table)[layout.WORK_LOAD])
+    share = min(expected / max(load, 1.0), 1.0)
+    return _exceeds_load(table, share, depth / later, later / everything, 0.0)
+
+
+@inlined
+def _exceeds_load(
+    table: layout.Int64s, share: float, steps: float, part: float, lost: float
+) -> bool:
+    """Whether the epoch is expected to take more than a load of what is then left.
+
+    Args:
+        table: The addresses.
+        share: What is changed of the facts of a step.
+        steps: How many such steps the facts of later iterations are away, in the mean.
+        part: How many of all facts are of later iterations.
+        lost: How many of the changed facts are lost.
+    """
+    load = grown(table, views.work(table)[layout.WORK_LOAD])
+    spread = (1.0 - (1.0 - share) ** steps) * part
+    left = VISITS * spread * load
+    return bool(views.work(table)[layout.WORK_SPENT] + left > (1.0 - spread * lost) * load)
 
 
 @kernel
 def _look(table: layout.Int64s, iteration: int) -> bool:
     """Forecast, and set when to do so again."""
     work = views.work(table)
-    budget = work[layout.WORK_BUDGET]
     spent = work[layout.WORK_SPENT]
     work[layout.WORK_LOOK] = spent + (spent >> _NEXT_LOOK)
     change, net = _changed(table)
@@ -53,10 +94,10 @@ def _look(table: layout.Int64s, iteration: int) -> bool:
         return False
     # What is there now, or was there before the epoch: the larger, so that no share exceeds 1.
     here = max(here, here + net, change)
-    share = 1.0 - (1.0 - change / (here + 1)) ** (depth / (later * iteration))
-    spread = share * later / everything
-    lost = spread * max(net, 0) / change
-    return bool(spent + VISITS * spread * budget > (1.0 - lost) * budget)
+    steps = depth / (later * iteration)
+    return _exceeds_load(
+        table, change / (here + 1), steps, later / everything, max(net, 0) / change
+    )
 
 
 @kernel
