@@ -33,7 +33,7 @@ def check_order(
     """
     if not len(backend.present(guarded.circular.predicate, {})):
         return
-    facts = [fact for guide in guarded.guides for fact in _present(guide, backend, dictionary)]
+    facts = [fact for atom in guarded.read for fact in _present(atom, backend, dictionary)]
     found = circle(guarded, program.rules, facts, program.prefixes)
     assert found is not None  # noqa: S101 - from these facts, the same rules derived that it is circular
     raise CircularNegationError(
@@ -42,16 +42,16 @@ def check_order(
     )
 
 
-def _present(guide: Atom, backend: Backend, dictionary: Dictionary) -> Iterator[Atom]:
+def _present(atom: Atom, backend: Backend, dictionary: Dictionary) -> Iterator[Atom]:
     """The facts that match the constants of an atom."""
     bound = {
         at: dictionary.intern(each.term)
-        for at, each in enumerate(guide.arguments)
+        for at, each in enumerate(atom.arguments)
         if isinstance(each, Constant)
     }
-    args = backend.present(guide.reads, bound)
+    args = backend.present(atom.reads, bound)
     terms = dictionary.decode(args.reshape(-1)).to_pylist()
     for start in range(0, args.size, args.shape[1]):
         chosen = terms[start : start + args.shape[1]]
         arguments = tuple(Constant(term, NOWHERE) for term in chosen)
-        yield Atom(guide.predicate, arguments, NOWHERE, asserted=guide.asserted)
+        yield Atom(atom.predicate, arguments, NOWHERE, asserted=atom.asserted)

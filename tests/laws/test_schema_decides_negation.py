@@ -340,6 +340,22 @@ def test_what_owl_rl_makes_of_a_property_that_a_negation_decides():
     assert {s for s, _, c in triples(driver) if c == CLASSES[1]} == {*THINGS}
 
 
+def test_a_circle_is_shown_by_facts_that_no_rule_of_it_derives():
+    """What leads from the negation to the schema may be asserted alone, as a range is here."""
+    driver = Driver(
+        checked(
+            "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+            "@prefix ex: <http://example.org/> .\n"
+            "[?x, a, ?c] :- [?x, a, ?b], [?b, rdfs:subClassOf, ?c] .\n"
+            "[?y, a, ?c] :- [_, ?p, ?y], [?p, rdfs:range, ?c] .\n"
+            "[?c, rdfs:subClassOf, ex:Thing] :- [?c, a, ex:Kind] .\n"
+            "[?x, ex:may, ?y] :- [?x, ex:owns, ?y], not [?x, a, ex:Closed] .\n"
+        )
+    )
+    with pytest.raises(CircularNegationError, match=r"by \[ex:may, rdfs:range, ex:Kind\]; "):
+        driver.apply([("triple", (*_iris("may"), RANGE, *_iris("Kind")), 1)])
+
+
 def test_kinds_that_nothing_derives_are_left_out():
     """Rules about kinds of facts read no kind that is derived nowhere, which no state knows."""
     driver = Driver(

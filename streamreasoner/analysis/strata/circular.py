@@ -36,18 +36,18 @@ class Circle:
 def circle(
     guarded: Guarded,
     rules: Sequence[Rule],
-    guides: Iterable[Atom],
+    facts: Iterable[Atom],
     prefixes: Mapping[str, str],
 ) -> Circle | None:
-    """A cycle through negation that facts of guides close; None if there is none.
+    """A cycle through negation that facts close; None if there is none.
 
     Args:
         guarded: How the schema decides the negation of a stratum.
         rules: The rules of the program in normal form.
-        guides: Facts that its guides match.
+        facts: The facts that its rules read.
         prefixes: Prefixes to print IRIs with.
     """
-    reasons = derive(guarded.rules, (*guarded.facts, *guides))
+    reasons = derive(guarded.rules, (*guarded.facts, *facts))
     reason = reasons.get(guarded.circular)
     if reason is None:
         return None

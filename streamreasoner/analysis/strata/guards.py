@@ -58,7 +58,7 @@ class Guarded:
         guards: The term that stands for each guard.
         rules: Rules over kinds of facts, without negation.
         facts: What they begin with.
-        guides: Atoms whose facts say what rules derive.
+        guides: Atoms whose facts say what rules derive, and which rules of the stratum may derive.
         sources: The rule in normal form that each of `rules` and `facts` is of, if any.
     """
 
@@ -73,6 +73,12 @@ class Guarded:
     def circular(self) -> Atom:
         """The fact that is present if the stratum has no model."""
         return self._named("circular")
+
+    @property
+    def read(self) -> tuple[Atom, ...]:
+        """The atoms of the program whose facts the rules read, guides among them."""
+        atoms = dict.fromkeys(atom for rule in self.rules for atom in rule.atoms)
+        return tuple(each for each in atoms if not each.predicate.endswith(f"@{self.tag}"))
 
     @property
     def waiting(self) -> Rule:
