@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 SAMPLED = 32
 """Of so many entities, the facts of one are read to estimate what all inherit."""
+MOST_KEPT = 1 << 22
+"""Updates that are kept until an epoch has doubled what is asserted, and so decides."""
 _SPREAD = np.uint32(2654435769)  # Knuth's multiplier: ids that follow each other are far apart
 
 
@@ -98,6 +100,8 @@ class Outlook:
                 for each in self._waiting:
                     self._weighed.note(each)
                 self._waiting.clear()
+            elif self._rows > MOST_KEPT:
+                self._encode, self._waiting = None, []
 
     def held(self) -> list[Updates]:
         """Which classes to hold besides, if the epoch is large and its hierarchies are encoded.
@@ -115,7 +119,7 @@ class Outlook:
         """The plan to take instead, and which classes to hold; None: not to change it.
 
         Args:
-            updates: The size of the epoch. It decides if it at least doubles what is asserted.
+            updates: The size of the epoch.
 
         Raises:
             EngineError: The schema cannot be evaluated.
@@ -123,8 +127,6 @@ class Outlook:
         weighed, new_state = self._weighed, self._new_state
         self._encode, self._weighed, self._waiting = None, None, []
         if weighed is None or new_state is None or not weighed.plan.hierarchies:
-            return None
-        if updates < self._asserted():
             return None
         alone = weighed.guess.alone(new_state, self._limit)
         if alone is None:
