@@ -93,10 +93,12 @@ class Threads:
         count = int(state.scalars[layout.DELTA_COUNT])
         starts = range(applied, count, CHUNK)
         units = state.tables.group_units
-        status = self._run([chunk(derive.apply_deltas, start) for start in starts], units)
-        if units > 0:
-            for scalar in _GROUPS:
-                state.scalars[scalar] = self._scalars[scalar]
+        try:
+            status = self._run([chunk(derive.apply_deltas, start) for start in starts], units)
+        finally:
+            if units > 0:  # a rollback needs them, too
+                for scalar in _GROUPS:
+                    state.scalars[scalar] = self._scalars[scalar]
         if status == layout.OK and state.scalars[layout.CYCLIC_RULES] == layout.LATER:
             together.mark_deltas(state.table)
             starts = range(0, count, CHUNK)
