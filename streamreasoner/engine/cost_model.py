@@ -54,7 +54,7 @@ class CostModel:
         Args:
             gained: How many more facts are asserted after it.
         """
-        if gained >= self.asserted:
+        if gained >= self.asserted or not self.asserted:
             return UNLIMITED
         if self.load > LEAST and self.asserted + gained <= LEFT * self.asserted:
             return 0

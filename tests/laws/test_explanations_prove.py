@@ -152,7 +152,7 @@ def check_instance(step, derivation, steps, world):
             world.stratum(key(premise.fact)) == world.stratum(key(step.fact))
         )
         if atom.asserted:
-            assert premise.asserted > 0
+            assert premise.asserted + (premise.stated is not None) > 0
         elif premise not in own:
             assert premise.stratum < step.stratum
             assert premise.until is None
@@ -288,9 +288,15 @@ ASSERTED_ABOVE = Scenario(
     [[("path", ("<urn:a>", "<urn:b>"), 1)]],
 )
 """An asserted premise of a stratum above that of the rule."""
+STATED = Scenario(
+    "edge(?x, ?y) :- asserted path(?x, ?y) .\npath(1, 2) .",
+    [[("path", ("<http://example.org/a>", "<http://example.org/a>"), 1)]],
+)
+"""An asserted premise that the program states."""
 
 
 @example(ASSERTED_ABOVE)
+@example(STATED)
 @given(scenarios())
 def test_every_present_fact_has_a_proof(scenario):
     """Leaves are asserted, stated or absent facts; every other step is an instance of a rule."""

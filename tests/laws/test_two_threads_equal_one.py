@@ -49,9 +49,10 @@ def test_an_epoch_that_is_interrupted_is_rolled_back(monkeypatch):
             raise KeyboardInterrupt
         return accumulate(*tables)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(parallel.pending, "accumulate_beside", interrupted)
-        driver.apply(more)
+        with pytest.raises(KeyboardInterrupt):
+            driver.apply(more)
 
     assert driver.trace() == before
     driver.apply(more)

@@ -23,6 +23,7 @@ SMALL = CostModel(asserted=10, derivations=20, per_derivation=8.0)
         pytest.param(LARGE, 1_000, UNLIMITED, id="any where most is new"),
         pytest.param(SMALL, 0, LEAST, id="at least some milliseconds"),
         pytest.param(SMALL, -10, LEAST, id="also where all is lost"),
+        pytest.param(CostModel(0, 9, 8.0), -1, UNLIMITED, id="any where all is below zero"),
     ],
 )
 def test_the_budget_follows_what_is_gained(model, gained, budget):
