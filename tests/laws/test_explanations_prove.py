@@ -75,6 +75,11 @@ class World:
             is_lattice(self.checked.rules[index].head) for index in self.checked.strata[stratum]
         )
 
+    def waits(self, stratum, rule):
+        """Whether a rule derives in a later segment, as the schema decides what it negates."""
+        guarded = self.checked.guarded[stratum]
+        return guarded is not None and guarded.waits(rule) != rule
+
 
 def key(fact):
     """A Fact in the oracle's form."""
@@ -178,7 +183,11 @@ def check_derivation(step, steps, world):
             for each in derivation.premises
             if isinstance(each, Proved) and steps[each.step].stratum == step.stratum
         ]
-        assert world.comes_and_goes(stratum) or step.iteration == 1 + max(own, default=0)
+        first = 1 + max(own, default=0)
+        if world.waits(stratum, derivation.rule):
+            assert step.iteration > first
+        else:
+            assert world.comes_and_goes(stratum) or step.iteration == first
     if not world.comes_and_goes(stratum):
         assert fact not in world.moment(step.iteration - 1)
 
@@ -283,6 +292,7 @@ def fact_position(step):
     return next(at for at, (winner, other) in enumerate(pairs) if winner != other)
 
 
+_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 ASSERTED_ABOVE = Scenario(
     "edge(?x, ?y) :- asserted path(?x, ?y) .\npath(?x, ?y) :- edge(?x, ?y) .",
     [[("path", ("<urn:a>", "<urn:b>"), 1)]],
@@ -293,10 +303,21 @@ STATED = Scenario(
     [[("path", ("<http://example.org/a>", "<http://example.org/a>"), 1)]],
 )
 """An asserted premise that the program states."""
+WAITING = Scenario(
+    "[?x, ?q, ?y] :- [?x, ?p, ?y], [?p, <x:in>, ?q] .\n"
+    "[?x, a, ?b] :- [?x, a, ?a], [?a, <x:is>, ?b] .\n"
+    "[?x, a, <x:Open>] :- [?x, a, <x:Text>], not [?x, a, <x:Closed>] .",
+    [
+        [("triple", ("<x:note>", _TYPE, "<x:Letter>"), 1)],
+        [("triple", ("<x:Letter>", "<x:is>", "<x:Text>"), 1)],
+    ],
+)
+"""A rule that waits for what it negates, whose premise is derived in the same stratum."""
 
 
 @example(ASSERTED_ABOVE)
 @example(STATED)
+@example(WAITING)
 @given(scenarios())
 def test_every_present_fact_has_a_proof(scenario):
     """Leaves are asserted, stated or absent facts; every other step is an instance of a rule."""
