@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 SAMPLED = 32
-"""Of so many entities, the facts of one are read to estimate what all inherit."""
+"""The facts of one in 32 entities are read to estimate what all of them inherit."""
 MOST_KEPT = 1 << 22
 """Updates that are kept until an epoch has doubled what is asserted, and so decides."""
 _SPREAD = np.uint32(2654435769)  # Knuth's multiplier: ids that follow each other are far apart

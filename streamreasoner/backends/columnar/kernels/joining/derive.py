@@ -38,7 +38,7 @@ from streamreasoner.native.addresses import int32_column, signed
 from streamreasoner.native.compile import inlined, kernel
 
 _RARE = 16  # a class is rare if it has at most 1/_RARE of the deltas
-_TRIED = 8  # of so many deltas of common classes one is tried first,
+_TRIED = 8  # one in eight deltas of common classes is tried first,
 _FEWEST, _MOST = 8, 1 << 10  # but no fewer, or none, and no more
 
 
