@@ -248,7 +248,7 @@ class Process:
             self.session,
             in_effect,
             options,
-            Published(closure=True, upsert=stream.encoder.upsert),
+            Published(closure=True, upsert=stream.encoder.holds is not None),
             Observers(),
             marks,
             waiting,

@@ -44,6 +44,8 @@ class OutputConfig:
 
     Attributes:
         include: `derived` for the closure without the asserted facts, `all` for the closure.
+        inherited: `all`, or `direct` without facts that are there only because a rule copies others
+            along a hierarchy, such as inherited types.
         format: `json` for a message for each change, `nquads` and `rdf-patch` for many in one.
         envelope: `changes` for a log of changes; `upsert` for a message for each fact that comes,
             under a key of its own, and one without a value when it goes.
@@ -52,6 +54,7 @@ class OutputConfig:
     """
 
     include: str = _key(kinds.one_of("derived", "all"), "derived")
+    inherited: str = _key(kinds.one_of("all", "direct"), "all")
     format: str = _key(
         kinds.one_of(FormatName.JSON, FormatName.NQUADS, FormatName.RDF_PATCH), FormatName.JSON
     )
@@ -62,3 +65,8 @@ class OutputConfig:
     def upsert(self) -> bool:
         """Whether the output topic holds facts, and not changes."""
         return self.envelope == "upsert"
+
+    @property
+    def contents(self) -> str:
+        """Which facts are published, as a marker says it."""
+        return f"{self.include} {self.inherited}"

@@ -12,11 +12,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.engine.inheritance.held import to_release
+from streamreasoner.engine.input.given import copies_after_change
 from streamreasoner.plan.program_change import program_change
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from streamreasoner.engine.ports import Backend
+    from streamreasoner.engine.updates import Updates
     from streamreasoner.plan.program_plan import ProgramPlan
+
+
+def added_by_change(
+    backend: Backend, before: ProgramPlan, after: ProgramPlan, intern: Callable[[str], int]
+) -> list[Updates]:
+    """What another program adds to hidden predicates, and removes from them."""
+    return [
+        *copies_after_change(before, after, intern, backend),
+        *to_release(before.hierarchies, after.hierarchies, backend),
+    ]
 
 
 def change_program(backend: Backend, before: ProgramPlan, after: ProgramPlan) -> ProgramPlan:

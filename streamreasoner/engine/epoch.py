@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.engine.change import change_program
+from streamreasoner.engine.change import added_by_change, change_program
 from streamreasoner.engine.circular import check_order
 from streamreasoner.engine.fixpoint import fixpoints, limited
-from streamreasoner.engine.inheritance.held import to_hold, to_release
+from streamreasoner.engine.inheritance.held import to_hold
 from streamreasoner.engine.inheritance.outlook import Outlook
 from streamreasoner.engine.inheritance.reader import Reader
-from streamreasoner.engine.input.given import copies_after_change, with_copies
+from streamreasoner.engine.input.given import with_copies
 from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
-from streamreasoner.engine.input.sets import edit_sets
-from streamreasoner.engine.input.upserts import replace_by_key
+from streamreasoner.engine.input.sources import edited
 from streamreasoner.engine.ports import LAST_ITERATION, NO_BOUND, NO_CHANGES, Work
 from streamreasoner.engine.recomputation import FEW, Recomputation
 from streamreasoner.engine.updates import added_by
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.analysis.hierarchies.hierarchy import Copied
     from streamreasoner.engine.cost_model import CostModel
     from streamreasoner.engine.input.registers import Admitted, Registers
     from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics
@@ -60,6 +60,8 @@ class EpochResult:
         recomputed: Whether it was evaluated anew, because that costs less.
         given_up: Whether rules had spent their budget on it before.
         work: Gives what rules did, until the next epoch begins.
+        direct: Gives the changes of direct facts until then, given what the programs before the
+            epoch and from it on copy along hierarchies.
     """
 
     epoch: int
@@ -74,6 +76,7 @@ class EpochResult:
     recomputed: bool = False
     given_up: bool = False
     work: Callable[[], Work] = lambda: NO_WORK
+    direct: Callable[[Copied, Copied], EpochChanges] = lambda *_: NO_CHANGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +88,14 @@ class _Evaluated:
         reader: Reads the state with the facts that are inherited.
         iterations: The number of iterations touched.
         changes: What it changes.
+        direct: That of `EpochResult`.
     """
 
     program: ProgramPlan
     reader: Reader
     iterations: int
     changes: EpochChanges
+    direct: Callable[[Copied, Copied], EpochChanges]
 
 
 class Engine:
@@ -209,6 +214,7 @@ class Engine:
             recomputed=self._recomputation.recomputed,
             given_up=self._recomputation.given_up,
             work=self._backend.work,
+            direct=evaluated.direct,
         )
 
     def rehearse(
@@ -265,14 +271,9 @@ class Engine:
         """What input and the frontier change, before the epoch begins."""
         self._taken = self._gained = 0
         admitted = self._registers.admit(self._counted(updates), frontier, self._backend)
-        sources, known = self._plan.sources, self._plan.arities
-        edited = admitted.updates
-        if sources.keyed:
-            edited = replace_by_key(edited, known, self._backend)
-        if sources.sets:
-            edited = edit_sets(edited, known, self._backend)
+        rows = edited(admitted.updates, self._plan, self._backend)
         # Looked up before anything is added.
-        return admitted if edited is admitted.updates else replace(admitted, updates=list(edited))
+        return admitted if rows is admitted.updates else replace(admitted, updates=list(rows))
 
     def _counted(self, updates: Iterable[Updates]) -> Iterator[Updates]:
         for batch in updates:
@@ -293,7 +294,7 @@ class Engine:
         try:
             added: list[Updates] = []
             if plan is not None:
-                added = self._added_by_change(plan)
+                added = added_by_change(self._backend, self._plan, plan, self._dictionary.intern)
             program = self._changed(plan)
             for batch in added:
                 self._backend.add(batch)
@@ -306,29 +307,23 @@ class Engine:
                 plan, held = encoded
                 program = self._again(plan, (*later, *held))
             program, iterations = self._settle(program, later, plan)
-            reader, changes = self._reader, NO_CHANGES
+            reader, stored, changes = self._reader, NO_CHANGES, NO_CHANGES
             if plan is not None:
                 reader = Reader(self._backend, program, self._dictionary.intern)
             if report:
-                changes = reader.changes(self._backend.changes(), self._reader)
+                stored = self._backend.changes()
+                changes = reader.changes(stored, self._reader)
             else:
                 reader.forget()
         except BaseException:
             self._backend.rollback()
             raise
-        return _Evaluated(program, reader, iterations, changes)
+        direct = partial(reader.direct_changes, stored, self._reader)
+        return _Evaluated(program, reader, iterations, changes, direct)
 
     def _changed(self, plan: ProgramPlan | None) -> ProgramPlan:
         """Begin an epoch, of another program if there is one; returns its program."""
         return self._plan if plan is None else change_program(self._backend, self._plan, plan)
-
-    def _added_by_change(self, plan: ProgramPlan) -> list[Updates]:
-        """What another program adds to hidden predicates, and removes from them."""
-        before, intern = self._plan, self._dictionary.intern
-        return [
-            *copies_after_change(before, plan, intern, self._backend),
-            *to_release(before.hierarchies, plan.hierarchies, self._backend),
-        ]
 
     def _add(self, updates: Iterable[Updates]) -> list[Updates]:
         """Add updates, and what to hold by their schema; gives those of later iterations."""
@@ -440,6 +435,10 @@ class Engine:
         """The facts of *predicate* with these ids at these positions, as of *iteration*."""
         stored = self._backend.select(predicate, bound, iteration)
         return self._reader.select(predicate, bound, iteration, stored)
+
+    def direct(self, copied: Copied, predicate: str, args: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which distinct facts of *predicate* are direct, given what the program copies."""
+        return self._reader.direct(copied, predicate, args)
 
     def cost_model(self) -> CostModel | None:
         """What decides whether the next epoch is evaluated anew; None if it is never."""

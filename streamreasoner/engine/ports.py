@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import Lattice, Reduction
     from streamreasoner.system.capacity import Capacity
 
+Bound: TypeAlias = "Mapping[int, int | NDArray[np.int32]]"
+"""By position the id that facts have there, or several distinct ones of which they have one."""
 LAST_ITERATION = (1 << 31) - 1
 """No iteration is later than this one: facts present at it are present in the closure."""
 NO_BOUND: Final[Mapping[int, int]] = {}
@@ -253,7 +255,7 @@ class Backend(Protocol):
         """Load the trace of an earlier run into an empty state."""
         ...
 
-    def trace(self, predicate: str, bound: Mapping[int, int] = NO_BOUND) -> TraceRows:
+    def trace(self, predicate: str, bound: Bound = NO_BOUND) -> TraceRows:
         """Every (fact, iteration, multiplicity) of the facts with these ids at these positions.
 
         Called between epochs, or in one: it then has the multiplicities that the epoch has given
@@ -261,7 +263,8 @@ class Backend(Protocol):
 
         Args:
             predicate: The predicate.
-            bound: Ids by position.
+            bound: By position the id that facts have there, or several distinct ones of which they
+                have one.
 
         Returns:
             The rows, those of absent facts included, in no particular order.

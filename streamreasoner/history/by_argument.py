@@ -46,6 +46,17 @@ class _Groups(NamedTuple):
             return self.rows[:0]
         return self.rows[self.starts[at] : self.starts[at + 1]]
 
+    def of_all(self, wanted: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The rows with one of several distinct ids."""
+        at = np.searchsorted(self.ids, wanted)
+        at = at[self.ids[np.minimum(at, len(self.ids) - 1)] == wanted] if len(self.ids) else at[:0]
+        first = self.starts[at].astype(np.int64)
+        counts = self.starts[at + 1] - first
+        ends = np.cumsum(counts)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + counts, counts)
+        found: NDArray[np.int32] = self.rows[places]
+        return found
+
 
 class ByArgument:
     """Finds rows by what they have at some positions."""
@@ -75,6 +86,27 @@ class ByArgument:
                 break
             self._groups[position] = _grouped(column(position))
             known.append(self._groups[position].of(bound[position]))
+        return min(known, key=len)
+
+    def groups(
+        self, bound: Mapping[int, NDArray[np.int32]], column: Callable[[int], Column]
+    ) -> NDArray[np.int32]:
+        """The rows with one of several ids at one of some positions, int32 of shape (n,).
+
+        The position is the one with the fewest rows of those that are known, as of `group`.
+
+        Args:
+            bound: Distinct ids by position, at least one position.
+            column: Reads an argument of all rows, by its position.
+        """
+        known = [self._groups[at].of_all(bound[at]) for at in bound if at in self._groups]
+        for position, ids in bound.items():
+            if position in self._groups:
+                continue
+            if known and min(map(len, known)) <= SHORT * len(ids):
+                break
+            self._groups[position] = _grouped(column(position))
+            known.append(self._groups[position].of_all(ids))
         return min(known, key=len)
 
 

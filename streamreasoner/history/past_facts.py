@@ -15,6 +15,7 @@ import numpy as np
 
 from streamreasoner.engine.updates import added_by
 from streamreasoner.facts import Fact, FactPattern, decode_facts, distinct, in_order, matching
+from streamreasoner.history.direct import direct_at
 from streamreasoner.history.presence import candidates, present, winners
 from streamreasoner.history.programs import in_effect
 
@@ -122,7 +123,7 @@ class PastFacts:
         return self._rows(predicate, epoch), self._terms
 
     def published(
-        self, predicate: str, epoch: int, *, asserted: bool
+        self, predicate: str, epoch: int, *, asserted: bool, direct: bool = False
     ) -> tuple[NDArray[np.int32], Terms]:
         """The facts that an output topic has of a predicate, if it has all of its changes.
 
@@ -130,6 +131,7 @@ class PastFacts:
             predicate: A predicate of the program in effect.
             epoch: At whose end.
             asserted: Whether facts that are asserted are among them.
+            direct: Whether facts are left out that are there only as copies along hierarchies.
 
         Returns:
             Rows of ids in order, of shape (n, arity), and the terms of the ids.
@@ -147,6 +149,9 @@ class PastFacts:
             signs = np.ones(len(both), np.int64)
             signs[len(rows) :] = -1
             rows = candidates(both, signs)
+        if direct:
+            facts, view = direct_at(self.past, self.program(epoch), self._terms, epoch)
+            rows = rows[facts.among(view, predicate, rows)]
         return in_order(rows, self._terms), self._terms
 
     def differences(

@@ -198,6 +198,7 @@ class EpochRunner:
             evaluated.frontier,
             dict(parts.semantics),
             parts.encoder.layout,
+            parts.encoder.holds,
             evaluated.slots,
             evaluated.encoded,
         )

@@ -11,6 +11,7 @@ from streamreasoner.engine.blocks import of_predicates
 from streamreasoner.engine.updates import Changes
 from streamreasoner.errors import ConfigError
 from streamreasoner.io.formats.registry import JSON, message_writer, of_name
+from streamreasoner.program.hierarchies import copied
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,18 +29,21 @@ class Published:
     Attributes:
         closure: Whether the changes of all facts, or of derived facts only.
         format: The format of messages.
+        direct: Whether facts are left out that are there only as copies along hierarchies.
         upsert: Whether the output topic holds the facts of the published predicates, and not
             the changes of predicates while they are published.
     """
 
     closure: bool = False
     format: Format = JSON
+    direct: bool = False
     upsert: bool = False
 
     @classmethod
     def of(cls, output: OutputConfig) -> Published:
         """What the configuration says."""
-        return cls(output.include == "all", of_name(output.format), output.upsert)
+        closure, direct = output.include == "all", output.inherited == "direct"
+        return cls(closure, of_name(output.format), direct, output.upsert)
 
     def check(self, program: CheckedProgram, advice: str = "") -> None:
         """Refuse a program with changes that the format of the output cannot say.
@@ -62,28 +66,32 @@ class Published:
         published = before.published | program.published
         if self.upsert:
             published = before.published & program.published
-        changes = result.closure if self.closure else result.derived
-        return of_predicates(changes, published)
+        changed = result.direct(copied(before), copied(program)) if self.direct else result
+        return of_predicates(changed.closure if self.closure else changed.derived, published)
 
     def leaving(
         self, engine: Engine, before: CheckedProgram, program: CheckedProgram
     ) -> tuple[Changes, ...]:
         """Facts of predicates that will not be published, -1 each; call before their last epoch."""
-        return self._all(engine, before.published - program.published, -1)
+        return self._all(engine, before, before.published - program.published, -1)
 
     def entering(
         self, engine: Engine, before: CheckedProgram, program: CheckedProgram
     ) -> tuple[Changes, ...]:
         """Facts of predicates that were not published, +1 each; call after their first epoch."""
-        return self._all(engine, program.published - before.published, 1)
+        return self._all(engine, program, program.published - before.published, 1)
 
-    def _all(self, engine: Engine, predicates: Iterable[str], sign: int) -> tuple[Changes, ...]:
+    def _all(
+        self, engine: Engine, program: CheckedProgram, predicates: Iterable[str], sign: int
+    ) -> tuple[Changes, ...]:
         """The facts that a topic of facts has of these predicates, as changes."""
         found = []
         for predicate in sorted(predicates) if self.upsert else ():
             args = engine.facts(predicate)
             if not self.closure:
                 args = args[engine.asserted(predicate, args) <= 0]
+            if self.direct:
+                args = args[engine.direct(copied(program), predicate, args)]
             found.append(Changes(predicate, args, np.full(len(args), sign, np.int8)))
         return tuple(found)
 

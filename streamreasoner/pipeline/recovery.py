@@ -112,6 +112,30 @@ def check_layout(marker: EpochRecord | None, layout: int | None, topic: str) -> 
     )
 
 
+def check_contents(marker: EpochRecord | None, contents: str | None, topic: str) -> None:
+    """Refuse to publish other facts to a topic that holds facts.
+
+    Args:
+        marker: The last marker.
+        contents: Those of the markers to come, see `EpochRecord`.
+        topic: The output topic.
+
+    Raises:
+        StateError: Says what has changed, with the remedy.
+    """
+    before = None if marker is None else marker.contents
+    if before is None or contents is None or before == contents:
+        return
+    keys = ("include", "inherited")
+    for key, was, now in zip(keys, before.split(), contents.split(), strict=True):
+        if was != now:
+            raise StateError(
+                f'The topic {topic} (kafka.output_topic) holds the facts of output.{key} = "{was}",'
+                f' and output.{key} is "{now}": those that are left out, or there, from now on '
+                f'would stay as they are. Set it to "{was}". Or: {_NEW_OUTPUT}'
+            )
+
+
 def resume(marker: EpochRecord | None, tables: Tables, checkpoint: Checkpoint) -> Resume:
     """Reconcile checkpoint, tables and progress topic.
 

@@ -109,7 +109,8 @@ def open_output(
     )
     stack.callback(sink.close)
     output = config.output
-    encoder = ChangeEncoder(of_name(output.format), sink.partitions(), output.upsert)
+    holds = output.contents if output.upsert else None
+    encoder = ChangeEncoder(of_name(output.format), sink.partitions(), holds)
     return Output(presence, sink, encoder)
 
 
@@ -193,6 +194,7 @@ def _reconcile(
         if not is_behind:
             recovery.check(progress.marker(), tables, checkpoint)
         recovery.check_layout(progress.marker(), output.encoder.layout, kafka.output_topic)
+        recovery.check_contents(progress.marker(), output.encoder.holds, kafka.output_topic)
         for key, claim in claims.items():
             check_claims(claim, progress.claims, kafka.progress_topic, key)
             check_changes(kafka, claim, key, new=tables.version() is None)

@@ -49,6 +49,8 @@ class EpochRecord(
         input: Topic to the semantics of its updates, if they are not a multiset.
         layout: If the output topic holds facts under keys, over how many partitions; None if it
             holds changes.
+        contents: If the output topic holds facts under keys, which ones; None if it holds changes,
+            or an earlier release wrote the marker.
         slots: How far event time has come; None if each batch is one epoch.
         encoded: Whether memory had copies along hierarchies only where rules read them.
     """
@@ -61,6 +63,7 @@ class EpochRecord(
     frontier: int | None = None
     input: dict[str, str] = {}
     layout: int | None = None
+    contents: str | None = None
     slots: SlotRecord | None = None
     encoded: bool = False
 
@@ -126,7 +129,7 @@ def _fields(record: EpochRecord | TableRecord) -> dict[str, object]:
     """The fields of a record, as earlier releases wrote them if it has none of the later ones."""
     fields: dict[str, object] = msgspec.to_builtins(record)
     later: dict[str, object] = {
-        **dict.fromkeys(("frontier", "layout", "slots")),
+        **dict.fromkeys(("frontier", "layout", "contents", "slots")),
         "input": {},
         "encoded": False,
     }

@@ -55,7 +55,7 @@ class Latest:
 
 def messages(changes, name="json"):
     """What a pipeline publishes of decoded changes: (key, value, headers) for each message."""
-    encoder = ChangeEncoder(of_name(name), PARTITIONS, upsert=True)
+    encoder = ChangeEncoder(of_name(name), PARTITIONS, holds="derived all")
     for decoded in changes:
         for sent in encoder.encode(decoded, TS, 7):
             assert sent.updates == len(sent.values)
@@ -85,7 +85,7 @@ def test_the_latest_values_are_the_published_facts(scenario, choices, everything
         if (program := part(scenario.program, rules)) is not None
     ]
     assume(programs)
-    published = Published(closure=everything, upsert=True)
+    published = Published(closure=everything, holds="derived all")
     driver, latest, accepted, before = Driver(programs[0]), Latest(), [], programs[0]
     engine, terms = driver.session.engine, driver.session.dictionary
     for program, epoch in zip_longest(programs, scenario.epochs):

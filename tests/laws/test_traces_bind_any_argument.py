@@ -11,6 +11,7 @@ from functools import partial
 from random import Random
 from typing import ClassVar
 
+import numpy as np
 import pytest
 from driver import Driver
 from hypothesis import HealthCheck, assume, given, reject, settings
@@ -22,6 +23,7 @@ from strategies import HEADER, scenarios
 from teams import store_elsewhere, store_here
 from thorough import THOROUGH
 
+from streamreasoner.backends.columnar import read_index
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.parts.backend import PartsBackend
 from streamreasoner.backends.parts.here import PartsHere
@@ -99,7 +101,8 @@ store_of_processes = partial(store_elsewhere, 2, kind=ReadParts)
 
 @pytest.fixture(autouse=True)
 def budgets(monkeypatch):
-    """Any work may be given up."""
+    """Any work may be given up, and all facts looked through for more than two ids."""
+    monkeypatch.setattr(read_index, "SOUGHT_LEAST", 2)
     monkeypatch.setattr(cost_model, "LEAST", 0)
     monkeypatch.setattr(recomputation, "FEW", 0)
     Read.done.clear()
@@ -197,13 +200,22 @@ def assert_rows(driver, random, predicates, expected):
         facts = sorted(fact for fact in expected if fact[0] == predicate)
         for _ in range(3 if facts else 0):
             _, args = random.choice(facts)
-            known = {at: term for at, term in enumerate(args) if random.random() < 0.5}
-            bound = {at: driver.session.dictionary.find(term) for at, term in known.items()}
+            find, places = driver.session.dictionary.find, range(len(args))
+            known = {at: {args[at]} for at in places if random.random() < 0.5}
+            for at in [*known]:
+                if random.random() < 0.5:
+                    known[at] |= {other[at] for _, other in random.sample(facts, len(facts) // 2)}
+            bound = {
+                at: np.array([*map(find, terms)], np.int32)
+                if len(terms) > 1 or random.random() < 0.5
+                else find(*terms)
+                for at, terms in known.items()
+            }
 
             assert driver.trace([predicate], bound) == {
                 fact: expected[fact]
                 for fact in facts
-                if all(fact[1][at] == term for at, term in known.items())
+                if all(fact[1][at] in terms for at, terms in known.items())
             }
 
 

@@ -333,7 +333,9 @@ class ModelBackend:
 
 def _matches(fact, predicate, bound):
     """Whether a fact is of a predicate, and has ids at their positions."""
-    return fact[0] == predicate and all(fact[1][at] == each for at, each in bound.items())
+    return fact[0] == predicate and all(
+        fact[1][at] in np.atleast_1d(each) for at, each in bound.items()
+    )
 
 
 def _rows(collection, numbers):

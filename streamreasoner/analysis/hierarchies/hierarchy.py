@@ -7,7 +7,7 @@ reads the copies at a class, they need not be stored: a fact and the hierarchy t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.lang import ast
 from streamreasoner.lang.ast import NOWHERE
@@ -90,6 +90,9 @@ class Hierarchy:
         yield rule_of(self.differ, _LACK, (wanted, ast.Negation(held, NOWHERE)))
         yield rule_of(self.differ, _EXCESS, (held, ast.Negation(wanted, NOWHERE)))
 
+
+Copied: TypeAlias = tuple[Hierarchy, ...]
+"""What a program copies along hierarchies, encoded or not."""
 
 LACK, EXCESS = _LACK.term, _EXCESS.term
 """The arguments of facts of `Hierarchy.differ`: a wanted class is not held, or another is."""

@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.hierarchies.copying import Copying, copying
+from streamreasoner.analysis.hierarchies.found import hierarchies_of
 from streamreasoner.analysis.hierarchies.hierarchy import CLASS, Hierarchy, rule_of
 from streamreasoner.analysis.strata.unification import have_an_instance
 from streamreasoner.lang import ast
 from streamreasoner.lang.ast import NOWHERE
-from streamreasoner.lang.normal_form import is_lattice
 from streamreasoner.lang.traversal import atom_of, substituted, variables
 
 if TYPE_CHECKING:
@@ -32,8 +31,8 @@ def hierarchies(
 ) -> Iterator[tuple[Hierarchy, tuple[ast.Rule, ...]]]:
     """The hierarchies of a program, each with rules that derive the classes whose copies are read.
 
-    Facts are left out of which rules read all copies, or choose one, or of a stratum in which the
-    schema decides what is negated.
+    Facts are left out of which rules read all copies, or of a stratum in which the schema decides
+    what is negated.
 
     Args:
         rules: The rules in normal form.
@@ -41,20 +40,12 @@ def hierarchies(
         predicates: The predicates of the facts of hierarchies.
     """
     decided = {index for stratum, guarded in strata.items() if guarded for index in stratum}
-    found: dict[tuple[object, ...], dict[int, Copying]] = {}
-    for index, rule in enumerate(rules):
-        is_one = index not in decided and rule.head.predicate in predicates
-        copied = copying(rule) if is_one else None
-        if copied is not None:
-            found.setdefault(copied.key, {})[index] = copied
     made: list[tuple[Hierarchy, tuple[ast.Rule, ...]]] = []
-    for copies in found.values():
-        first, *_ = copies.values()
-        edges = tuple(each.edges for each in copies.values())
-        hierarchy = Hierarchy(first.atom, first.position, edges, tuple(copies), len(made))
-        wanted = None if _is_closure(hierarchy, rules) else _wanted(hierarchy, rules)
+    for each in hierarchies_of(rules, predicates, decided):
+        numbered = replace(each, number=len(made))
+        wanted = _wanted(numbered, rules)
         if wanted is not None:
-            made.append((hierarchy, wanted))
+            made.append((numbered, wanted))
     kinds = [hierarchy.atom for hierarchy, _ in made]
     for hierarchy, wanted in made:
         schema = _sources((atom for rule in wanted for atom in rule.atoms), rules, kinds)
@@ -87,26 +78,11 @@ def _covers(atom: ast.Atom, kind: ast.Atom) -> bool:
     )
 
 
-def _is_closure(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> bool:
-    """Whether edges are facts of the hierarchy, as where the facts are what edges lead to."""
-    for rule in rules:
-        if have_an_instance(rule.head, hierarchy.atom):
-            classes = rule.head.arguments[hierarchy.position]
-            for each in hierarchy.edges:
-                ends = (each.between(lower, classes) for lower in rule.head.arguments)
-                if any(edge in rule.body for edge in ends):
-                    return True
-    return False
-
-
 def _wanted(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> tuple[ast.Rule, ...] | None:
     """Rules that derive the classes whose copies are read; None if a rule reads all of them."""
     made: dict[ast.Rule, None] = {}
-    chosen = (hierarchy.atom, *(each.atom for each in hierarchy.edges))
     edges_of = dict(zip(hierarchy.rules, hierarchy.edges, strict=True))
     for index, rule in enumerate(rules):
-        if is_lattice(rule.head) and any(have_an_instance(rule.head, each) for each in chosen):
-            return None
         edges = edges_of.get(index)  # a copying rule reads the copies that it makes
         for place, literal in enumerate(rule.body):
             atom = atom_of(literal)

@@ -32,6 +32,7 @@ from streamreasoner.engine.ports import (
     LAST_ITERATION,
     NO_BOUND,
     UNLIMITED,
+    Bound,
     Effort,
     EpochChanges,
     Selection,
@@ -372,7 +373,7 @@ class ColumnarBackend:
         self.extend_values()
         self._check(journal.settle_restored(self._table, self._values.table))
 
-    def trace(self, predicate: str, bound: Mapping[int, int] = NO_BOUND) -> TraceRows:
+    def trace(self, predicate: str, bound: Bound = NO_BOUND) -> TraceRows:
         """Every (fact, iteration, multiplicity) of the facts with these ids at these positions."""
         return reading.trace(self._state, self._numbering, predicate, bound)
 
@@ -401,7 +402,6 @@ class ColumnarBackend:
     def statistics(self) -> Statistics:
         """Size of the state."""
         scalars, terms = self._state.scalars, self._dictionary
-        size = self._state.bytes(len(terms))
         return Statistics(
             facts=int(scalars[layout.FACT_COUNT]),
             present=int(scalars[layout.PRESENT]),
@@ -409,7 +409,7 @@ class ColumnarBackend:
             below_zero=int(scalars[layout.BELOW_ZERO]),
             trace_rows=int(scalars[layout.TRACE_ROWS]),
             overflows=self._builtins.overflows,
-            bytes=size,
+            bytes=(size := self._state.bytes(len(terms))),
             capacity=Capacity(size + terms.nbytes, self._state.fill, terms.text, terms.ids),
         )
 

@@ -8,6 +8,7 @@ journal, when the epoch is read and before it is committed.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
@@ -20,9 +21,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.engine.ports import Bound
+
 LISTED_SHARE: Final = 64
 """The part of the facts that may be listed before they are all sorted again."""
 LISTED_LEAST: Final = 1 << 12
+SOUGHT_SHARE: Final = 16
+"""The part of the facts of which, if it is sought by as many ids, all are looked through."""
+SOUGHT_LEAST: Final = 1 << 9
 _NONE = np.empty(0, np.int32)
 
 
@@ -80,25 +86,29 @@ class ReadIndex:
         self._fresh.append(records[headers & layout.FRESH != 0])
         self._count += len(self._fresh[-1])
 
-    def select(self, state: State, relation: int, bound: Mapping[int, int]) -> NDArray[np.int32]:
+    def select(self, state: State, relation: int, bound: Bound) -> NDArray[np.int32]:
         """The records of a relation with these ids at some positions, present or not."""
         self.note(state)
         facts = self._relations.setdefault(relation, ByArgument())
-        positions = np.array([*bound], np.int32)
-        ids = np.array([*bound.values()], np.int32)
-        group = facts.group(bound, lambda position: _column(state, relation, position))
-        found = _matching(state, relation, positions, ids, group)
+        one = {at: each for at, each in bound.items() if not isinstance(each, np.ndarray)}
+        several = {at: each for at, each in bound.items() if isinstance(each, np.ndarray)}
+        most = int(state.scalars[layout.FACT_COUNT]) // SOUGHT_SHARE + SOUGHT_LEAST
+        column = partial(_column, state, relation)
+        if any(len(each) > most for each in several.values()):
+            return _among(state, scanned(state, relation, one), several)
+        group = facts.groups(several, column) if several else facts.group(one, column)
+        found = _among(state, _matching(state, relation, one, group), several)
         if len(self._fresh) > 1:
             self._fresh = [np.concatenate(self._fresh)]
         if not self._count:
             return found
-        fresh = _matching(state, relation, positions, ids, self._fresh[0])
+        fresh = _among(state, _matching(state, relation, one, self._fresh[0]), several)
         # A record that was dropped and made anew is in both.
         return np.union1d(found, fresh) if len(fresh) else found
 
 
 def scanned(state: State, relation: int, bound: Mapping[int, int]) -> NDArray[np.int32]:
-    """What `ReadIndex.select` finds, from a pass over the table of facts."""
+    """What `ReadIndex.select` finds for one id each, from a pass over the table of facts."""
     positions = np.array([*bound], np.int32)
     ids = np.array([*bound.values()], np.int32)
     records = np.empty(select.select(state.table, relation, positions, ids, _NONE), np.int32)
@@ -115,11 +125,20 @@ def _column(state: State, relation: int, position: int) -> Column:
 
 
 def _matching(
-    state: State,
-    relation: int,
-    positions: NDArray[np.int32],
-    ids: NDArray[np.int32],
-    records: NDArray[np.int32],
+    state: State, relation: int, bound: Mapping[int, int], records: NDArray[np.int32]
 ) -> NDArray[np.int32]:
+    positions = np.array([*bound], np.int32)
+    ids = np.array([*bound.values()], np.int32)
     found = np.empty(len(records), np.int32)
     return found[: select.matching(state.table, relation, positions, ids, records, found)]
+
+
+def _among(
+    state: State, records: NDArray[np.int32], several: Mapping[int, NDArray[np.int32]]
+) -> NDArray[np.int32]:
+    """The records that have one of several ids at each of some positions."""
+    for position, wanted in several.items():
+        ids = np.empty(len(records), np.int32)
+        select.read_argument(state.table, records, position, ids)
+        records = records[np.isin(ids, wanted)]
+    return records

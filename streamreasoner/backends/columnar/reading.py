@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.columnar.arena import Arena
     from streamreasoner.backends.columnar.compiler.numbering import Numbering
+    from streamreasoner.engine.ports import Bound
 
 _SLOTS = 1 << 20  # of the table of facts that are looked through at a time
 
@@ -41,9 +42,7 @@ def cells_of(args: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.ascontiguousarray(args, dtype=np.int32).reshape(-1)
 
 
-def trace(
-    state: Arena, numbering: Numbering, predicate: str, bound: Mapping[int, int]
-) -> TraceRows:
+def trace(state: Arena, numbering: Numbering, predicate: str, bound: Bound) -> TraceRows:
     """Every (fact, iteration, multiplicity) of the facts with these ids at these positions."""
     records = _records(state, numbering, predicate, bound)
     count = select.count_rows(state.table, records)
@@ -139,16 +138,14 @@ def selection(
     return Selection(args, *times.T, *sums.T)
 
 
-def _records(
-    state: Arena, numbering: Numbering, predicate: str, bound: Mapping[int, int]
-) -> NDArray[np.int32]:
+def _records(state: Arena, numbering: Numbering, predicate: str, bound: Bound) -> NDArray[np.int32]:
     """The records of the facts with these ids at these positions, present or not."""
     relation, arity = numbering.relations[predicate], numbering.arities[predicate]
-    if len(bound) == arity:
+    if len(bound) == arity and not any(isinstance(each, np.ndarray) for each in bound.values()):
         ids = np.array([bound[position] for position in range(arity)], np.int32)
         record = fact_record.find(state.table, relation, ids, 0)
         return np.array([record] if record else [], np.int32)
-    return state.reads.select(state, relation, bound) if bound else scanned(state, relation, bound)
+    return state.reads.select(state, relation, bound) if bound else scanned(state, relation, {})
 
 
 def _args(rows: int, arity: int) -> NDArray[np.int32]:

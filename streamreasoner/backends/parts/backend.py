@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.backends.parts.port import Owners, Parts, Place
-    from streamreasoner.engine.ports import EpochChanges
+    from streamreasoner.engine.ports import Bound, EpochChanges
     from streamreasoner.plan.division import Division
     from streamreasoner.plan.program_change import ProgramChange
     from streamreasoner.plan.program_plan import Copy, Lattice, ProgramPlan, Reduction
@@ -224,7 +224,7 @@ class PartsBackend:
         self.parts.finish_restore()
         self.parts.commit()
 
-    def trace(self, predicate: str, bound: Mapping[int, int] = NO_BOUND) -> TraceRows:
+    def trace(self, predicate: str, bound: Bound = NO_BOUND) -> TraceRows:
         """Every (fact, iteration, multiplicity) of the facts with these ids at these positions."""
         return TraceRows.of(self.parts.ask(methodcaller("trace", predicate, bound)))
 

@@ -22,6 +22,7 @@ from streamreasoner.errors import ConfigError, DataError, StateError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from streamreasoner.config.messages import OutputConfig
     from streamreasoner.history.past_facts import PastFacts
     from streamreasoner.io.formats.reading.format import Format
 
@@ -84,19 +85,22 @@ def snapshot(
             f"Epoch {max(epoch, 0)} is not published yet; the last published one is "
             f"{'none' if published < 0 else published}. Repeat the command while the pipeline runs."
         )
+    inherited = loaded.output.inherited
     position = after(kafka, app_id, epoch, published, past.past.last_number(epoch))
     with _opened(output) as stream:
-        closure = loaded.output.include == "all"
-        count = _write(past, epoch, of_name(written), stream, closure=closure)
-    print(f"{counted(count, 'fact')} at the end of epoch {epoch}.", file=sys.stderr)
+        count = _write(past, epoch, of_name(written), stream, loaded.output)
+    without = ", without those that are only inherited" * (inherited == "direct")
+    print(f"{counted(count, 'fact')} at the end of epoch {epoch}{without}.", file=sys.stderr)
     if offsets is None:
-        print(position.to_json(), file=sys.stderr)
+        print(position.to_json(inherited), file=sys.stderr)
     else:
         with _opened(offsets) as stream:
-            stream.write(f"{position.to_json()}\n".encode())
+            stream.write(f"{position.to_json(inherited)}\n".encode())
 
 
-def _write(past: PastFacts, epoch: int, format_: Format, stream: BinaryIO, *, closure: bool) -> int:
+def _write(
+    past: PastFacts, epoch: int, format_: Format, stream: BinaryIO, output: OutputConfig
+) -> int:
     """Write the facts that are published; returns how many there are."""
     import numpy as np
     import pyarrow as pa
@@ -109,7 +113,12 @@ def _write(past: PastFacts, epoch: int, format_: Format, stream: BinaryIO, *, cl
     def blocks() -> Iterator[list[bytes]]:
         nonlocal count
         for predicate in sorted(past.program(epoch).published):
-            rows, terms = past.published(predicate, epoch, asserted=closure)
+            rows, terms = past.published(
+                predicate,
+                epoch,
+                asserted=output.include == "all",
+                direct=output.inherited == "direct",
+            )
             count += len(rows)
             for start in range(0, len(rows), _BLOCK):
                 block = rows[start : start + _BLOCK]

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.inheritance.climb import Int32s, Int64s
     from streamreasoner.engine.inheritance.entities import Entities
     from streamreasoner.engine.inheritance.inherited import InheritedFacts
+    from streamreasoner.engine.ports import Bound
 
 
 class Before(View):
@@ -61,7 +62,7 @@ class Before(View):
         super().__init__(now)
         self.changes = changes
 
-    def __call__(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
+    def __call__(self, predicate: str, bound: Bound) -> TraceRows:
         """The trace of the facts of a predicate with these ids at these positions."""
         rows = super().__call__(predicate, bound)
         changed = self.changes.get(predicate)
@@ -88,12 +89,7 @@ def with_inherited(
     blocks = [*stored.trace]
     hidden = {name for each in (*hierarchies, *former) for name in each.hidden}
     shown = tuple(rows for rows in blocks if rows.predicate not in hidden)
-    changed = {
-        predicate: TraceRows.of(rows)
-        for predicate, rows in groupby(
-            sorted(blocks, key=attrgetter("predicate")), attrgetter("predicate")
-        )
-    }
+    changed = by_predicate(blocks)
     before = Before(now, changed)
     found = []
     for after, earlier in _pairs(hierarchies, former):
@@ -112,6 +108,12 @@ def with_inherited(
         # It takes longer than the changes of facts, and few read it.
         trace=Blocks(lambda: chain(shown, (each.trace() for each in found))),
     )
+
+
+def by_predicate(trace: Iterable[TraceRows]) -> dict[str, TraceRows]:
+    """The rows of a trace, or its differences, of each predicate."""
+    name = attrgetter("predicate")
+    return {each: TraceRows.of(rows) for each, rows in groupby(sorted(trace, key=name), name)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +147,7 @@ class _Changed:
         is_same: bool,
     ) -> _Changed:
         """That of some entities, whose hierarchy may be the same as before, edge by edge."""
-        after = hierarchy.stored(now, entities)
+        after = hierarchy.shape.stored(now, entities)
         own = before.changes.get(hierarchy.shape.place.predicate)
         earlier = after
         if own is not None:
@@ -241,9 +243,9 @@ def _pairs(
     hierarchies: Sequence[InheritedFacts], former: Sequence[InheritedFacts]
 ) -> Iterator[tuple[InheritedFacts, InheritedFacts]]:
     """The hierarchies with what each was; one that is new, or gone, has had or has no edges."""
-    earlier = {each.key: each for each in former}
+    earlier = {each.shape.key: each for each in former}
     for each in hierarchies:
-        yield each, earlier.pop(each.key, each.without_edges())
+        yield each, earlier.pop(each.shape.key, each.without_edges())
     for each in earlier.values():
         yield each.without_edges(), each
 
@@ -264,7 +266,7 @@ def _entities(
     is_same = not len(moved)
     if not is_same:
         moved = union([hierarchy.below(now, moved), hierarchy.below(before, moved)])
-    found = [hierarchy.at_classes(now, moved)]
+    found = [shape.at_classes(now, moved)]
     own = before.changes.get(place.predicate)
     if own is not None:
         mine = own.args[matching(own.args, place.bound)]

@@ -106,10 +106,9 @@ class Ladder:
         columns = zip(*((each.below, each.above, each.since) for each in parts), strict=True)
         return cls(*map(np.concatenate, columns))
 
-    def without(self, held: Int32s) -> Ladder:
-        """The edges that do not lead to some classes."""
-        kept = ~np.isin(self.above, held)
-        return Ladder(self.below[kept], self.above[kept], self.since[kept])
+    def take(self, chosen: NDArray[np.bool_]) -> Ladder:
+        """Some of the edges."""
+        return Ladder(self.below[chosen], self.above[chosen], self.since[chosen])
 
     def steps(self, facts: Int64s) -> tuple[Int64s, Int64s]:
         """The facts above some facts, one for each edge, and the iterations of the edges."""

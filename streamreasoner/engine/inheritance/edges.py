@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.engine.inheritance.climb import Rows, consolidated, presence
+from streamreasoner.engine.inheritance.climb import Ladder, Rows, consolidated, presence
 from streamreasoner.engine.inheritance.rows import matching
 from streamreasoner.engine.inheritance.sets import distinct
 from streamreasoner.lang.ast import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from streamreasoner.analysis.hierarchies.copying import Edges
-    from streamreasoner.engine.inheritance.climb import Int32s, Int64s, Ladder
+    from streamreasoner.engine.inheritance.climb import Int32s, Int64s
+    from streamreasoner.engine.ports import Bound
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.operands import Pattern
@@ -32,11 +33,11 @@ class View:
         read: Reads it: `Backend.trace`, or like it.
     """
 
-    def __init__(self, read: Callable[[str, Mapping[int, int]], TraceRows]) -> None:
+    def __init__(self, read: Callable[[str, Bound], TraceRows]) -> None:
         self._read = read
         self.ladders: dict[object, Ladder] = {}
 
-    def __call__(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
+    def __call__(self, predicate: str, bound: Bound) -> TraceRows:
         """The trace of the facts of a predicate with these ids at these positions."""
         return self._read(predicate, bound)
 
@@ -89,7 +90,7 @@ class Steps:
         derived = tuple({at: intern(term) for at, term in head.constants} for head in own)
         return cls(Place.of(edges.atom, intern), edges.below, edges.above, derived)
 
-    def read(self, view: View, bound: Mapping[int, int]) -> tuple[Int32s, Int32s, Int64s]:
+    def read(self, view: View, bound: Bound) -> tuple[Int32s, Int32s, Int64s]:
         """The present edges: lower and higher classes, and since which iteration of the stratum."""
         rows = view(self.place.predicate, {**self.place.bound, **bound})
         late = np.zeros(len(rows.args), bool)
@@ -113,3 +114,17 @@ class Steps:
 
 NO_EDGES = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64))
 """As of `Steps.read`."""
+
+
+def edges(
+    steps: Iterable[Steps],
+    view: View,
+    below: int | Int32s | None = None,
+    above: int | Int32s | None = None,
+) -> Ladder:
+    """The present edges that some rules copy along: from a class or some, or to some, or all."""
+    read = [NO_EDGES]
+    for each in steps:
+        ends = {each.below: below, each.above: above}
+        read.append(each.read(view, {at: end for at, end in ends.items() if end is not None}))
+    return Ladder.of(*map(np.concatenate, zip(*read, strict=True)))

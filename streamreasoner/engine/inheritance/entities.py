@@ -17,17 +17,19 @@ from streamreasoner.engine.inheritance.climb import (
     facts_of,
     presence,
 )
-from streamreasoner.engine.inheritance.rows import distinct, keys_of, matching
+from streamreasoner.engine.inheritance.edges import Place
+from streamreasoner.engine.inheritance.rows import distinct, keys_of, matching, sought
 from streamreasoner.engine.inheritance.sets import difference, intersection, places
 from streamreasoner.engine.updates import TraceRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from streamreasoner.engine.inheritance.climb import Int64s, Ladder
-    from streamreasoner.engine.inheritance.edges import Place
+    from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
+    from streamreasoner.engine.inheritance.climb import Int32s, Int64s, Ladder
+    from streamreasoner.engine.inheritance.edges import View
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +47,31 @@ class Shape:
     arity: int
     position: int
     entity: list[int]
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, intern: Callable[[str], int]) -> Shape:
+        """That of a hierarchy."""
+        place, arity = Place.of(hierarchy.atom, intern), hierarchy.atom.arity
+        position = hierarchy.position
+        entity = [at for at in range(arity) if at != position and at not in place.bound]
+        return cls(place, arity, position, entity)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells its hierarchy from others of a program."""
+        return self.place.predicate, self.position, *self.place.bound.items()
+
+    def stored(self, view: View, entities: Entities) -> TraceRows:
+        """What is stored of entities."""
+        columns = zip(self.entity, entities.ids.T, strict=True)
+        ids = {at: sought(column) for at, column in columns}
+        rows = view(self.place.predicate, {**self.place.bound, **ids})
+        return rows.take(entities.has(rows.args)) if len(ids) > 1 else rows
+
+    def at_classes(self, view: View, classes: Int32s) -> NDArray[np.int32]:
+        """The arguments of the stored facts at some classes, int32 of shape (n, arity)."""
+        bound = {**self.place.bound, self.position: sought(classes)}
+        return view(self.place.predicate, bound).args
 
     def entities(self, parts: Iterable[NDArray[np.int32]]) -> Entities:
         """The entities of facts."""

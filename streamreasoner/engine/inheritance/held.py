@@ -12,6 +12,7 @@ import numpy as np
 
 from streamreasoner.analysis.hierarchies.hierarchy import EXCESS, LACK
 from streamreasoner.engine.inheritance.rows import among
+from streamreasoner.engine.inheritance.sets import distinct, intersection
 from streamreasoner.engine.updates import Updates
 
 if TYPE_CHECKING:
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
+    from streamreasoner.engine.inheritance.edges import View
     from streamreasoner.engine.ports import Backend
+
+MANY = 512
+"""Classes from which all are read at once, instead of each by itself."""
 
 
 def to_hold(
@@ -53,6 +58,21 @@ def to_release(
         if each.held not in kept:
             held = backend.facts(each.held)
             yield Updates(each.held, held, np.full(len(held), -1, np.int64))
+
+
+def held_among(view: View, held: str, classes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Those of some classes that are held.
+
+    Args:
+        view: Reads what is stored.
+        held: The predicate of the classes that are.
+        classes: The classes, distinct.
+    """
+    if len(classes) > MANY:
+        rows = view(held, {})
+        return intersection(classes, distinct(rows.args[rows.multiplicity > 0, 0]))
+    found = (each for each in classes.tolist() if len(view(held, {0: each}).args))
+    return np.fromiter(found, np.int32)
 
 
 def changed(

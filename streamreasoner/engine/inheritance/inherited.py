@@ -12,26 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.engine.inheritance.climb import Ladder, classes_of, climbed, facts_of
-from streamreasoner.engine.inheritance.edges import NO_EDGES, Place, Steps
+from streamreasoner.engine.inheritance.edges import NO_EDGES, Steps, edges
 from streamreasoner.engine.inheritance.entities import Found, Shape
-from streamreasoner.engine.inheritance.sets import difference, distinct, intersection, places, union
+from streamreasoner.engine.inheritance.held import held_among
+from streamreasoner.engine.inheritance.sets import difference, distinct, intersection, union
 from streamreasoner.engine.updates import TraceRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterable, Mapping
 
     from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
     from streamreasoner.engine.inheritance.climb import Int32s
     from streamreasoner.engine.inheritance.edges import View
-    from streamreasoner.engine.inheritance.entities import Entities
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import ProgramPlan
 
 MANY = 512
-"""Classes, or entities, from which all are read at once, instead of each by itself."""
-
+"""Classes from which all are read at once, instead of each by itself."""
 _NO_LADDER = Ladder(*NO_EDGES)
 
 
@@ -53,21 +50,12 @@ class InheritedFacts:
     def __init__(
         self, hierarchy: Hierarchy, plan: ProgramPlan, intern: Callable[[str], int]
     ) -> None:
-        place, position = Place.of(hierarchy.atom, intern), hierarchy.position
-        arity = hierarchy.atom.arity
-        entity = [at for at in range(arity) if at != position and at not in place.bound]
-        self.edges, self.shape = hierarchy.edges, Shape(place, arity, position, entity)
+        self.edges, self.shape = hierarchy.edges, Shape.of(hierarchy, intern)
         self.stratum, heads = _stratum(hierarchy, plan)
         self.hidden, self._held = hierarchy.hidden, hierarchy.held
         self._steps = [Steps.of(each, heads, intern) for each in hierarchy.edges]
         self._known: dict[int, Ladder] = {}
         self._joined: dict[int, bool] = {}
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What tells it from other hierarchies of its program."""
-        place = self.shape.place
-        return place.predicate, self.shape.position, *place.bound.items()
 
     def without_edges(self) -> InheritedFacts:
         """The same facts, which are not copied."""
@@ -96,17 +84,6 @@ class InheritedFacts:
         entities = shape.entities([stored.args])
         return Found(entities, entities.rows(stored), ladder, wanted)
 
-    def stored(self, view: View, entities: Entities) -> TraceRows:
-        """What is stored of entities, of which there is at least one."""
-        predicate, bound = self.shape.place.predicate, self.shape.place.bound
-        if len(entities.ids) > MANY:
-            rows = view(predicate, bound)
-            return rows.take(entities.has(rows.args))
-        return TraceRows.of(
-            view(predicate, {**bound, **dict(zip(self.shape.entity, each, strict=True))})
-            for each in entities.ids.tolist()
-        )
-
     def changed(self, changes: Mapping[str, TraceRows]) -> Int32s:
         """The classes whose copies may have changed with no change of an entity.
 
@@ -128,8 +105,8 @@ class InheritedFacts:
             known: What was found out before; gets what is found out now.
         """
         if len(classes) > MANY:
-            edges = self._all_edges(view)
-            return intersection(classes, union([edges.below, edges.above]))
+            ladder = self._all_edges(view)
+            return intersection(classes, union([ladder.below, ladder.above]))
         known = {} if known is None else known
         for each in classes.tolist():
             if each not in known:
@@ -142,9 +119,9 @@ class InheritedFacts:
 
     def _joins(self, view: View, each: int) -> bool:
         return any(
-            len(steps.read(view, {at: each})[0])
+            len(edges([steps], view, **end).below)
             for steps in self._steps
-            for at in (steps.below, steps.above)
+            for end in ({"below": each}, {"above": each})
         )
 
     def below(self, view: View, classes: Iterable[int]) -> Int32s:
@@ -153,31 +130,16 @@ class InheritedFacts:
         while len(fresh):
             if len(seen) > MANY:
                 return self._all_below(view, seen)
-            read = [
-                steps.read(view, {steps.above: each})[0]
-                for steps in self._steps
-                for each in fresh.tolist()
-            ]
+            read = [edges(self._steps, view, above=each).below for each in fresh.tolist()]
             fresh = difference(union([NO_EDGES[0], *read]), seen)
             seen = union([seen, fresh])
         return seen
 
     def _all_below(self, view: View, classes: Int32s) -> Int32s:
         """The same, by all edges: what is below is what climbs the edges turned around."""
-        edges, start = self._all_edges(view), facts_of(np.zeros(len(classes), np.int64), classes)
-        found = climbed(start, Ladder.of(edges.above, edges.below, edges.since))
+        up, start = self._all_edges(view), facts_of(np.zeros(len(classes), np.int64), classes)
+        found = climbed(start, Ladder.of(up.above, up.below, up.since))
         return union([classes, classes_of(found)])
-
-    def at_classes(self, view: View, classes: Int32s) -> NDArray[np.int32]:
-        """The arguments of the stored facts at some classes."""
-        place, position = self.shape.place, self.shape.position
-        if len(classes) > MANY:
-            args = view(place.predicate, place.bound).args
-            return args[places(args[:, position], classes) >= 0]
-        found = (
-            view(place.predicate, {**place.bound, position: each}).args for each in classes.tolist()
-        )
-        return np.concatenate([np.empty((0, self.shape.arity), np.int32), *found])
 
     def ladder(self, view: View, classes: Int32s, known: dict[int, Ladder] | None = None) -> Ladder:
         """The edges above some classes along which copies are made that are not stored.
@@ -193,7 +155,7 @@ class InheritedFacts:
         while waiting and len(found) + len(waiting) <= MANY:
             each = waiting.pop()
             if each not in known:
-                known[each] = self._not_stored(view, self._edges(view, each))
+                known[each] = self._not_stored(view, edges(self._steps, view, below=each))
             found[each] = known[each]
             waiting.update(found[each].above.tolist())
             waiting -= found.keys()
@@ -213,25 +175,13 @@ class InheritedFacts:
     def _all_edges(self, view: View) -> Ladder:
         """All edges."""
         if self not in view.ladders:
-            view.ladders[self] = self._read(view, [{} for _ in self._steps])
+            view.ladders[self] = edges(self._steps, view)
         return view.ladders[self]
 
-    def _edges(self, view: View, each: int) -> Ladder:
-        """The edges from a class."""
-        return self._read(view, [{steps.below: each} for steps in self._steps])
-
-    def _read(self, view: View, bound: Sequence[dict[int, int]]) -> Ladder:
-        read = (steps.read(view, ids) for steps, ids in zip(self._steps, bound, strict=True))
-        return Ladder.of(*map(np.concatenate, zip(NO_EDGES, *read, strict=True)))
-
-    def _not_stored(self, view: View, edges: Ladder) -> Ladder:
+    def _not_stored(self, view: View, ladder: Ladder) -> Ladder:
         """The edges to classes whose copies are not stored."""
-        classes = distinct(edges.above)
-        if len(classes) > MANY:
-            rows = view(self._held, {})
-            return edges.without(np.ravel(rows.args[rows.multiplicity > 0]))
-        held = (each for each in classes.tolist() if len(view(self._held, {0: each}).args))
-        return edges.without(np.fromiter(held, np.int32))
+        held = held_among(view, self._held, distinct(ladder.above))
+        return ladder.take(~np.isin(ladder.above, held))
 
 
 def _stratum(hierarchy: Hierarchy, plan: ProgramPlan) -> tuple[int, tuple[Pattern, ...]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from streamreasoner.engine.inheritance.changes import with_inherited
 from streamreasoner.engine.inheritance.climb import consolidated, presence
+from streamreasoner.engine.inheritance.direct import DirectFacts
 from streamreasoner.engine.inheritance.edges import View
 from streamreasoner.engine.inheritance.inherited import InheritedFacts
 from streamreasoner.engine.inheritance.rows import among, summed
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.analysis.hierarchies.hierarchy import Copied
     from streamreasoner.engine.inheritance.entities import Found
     from streamreasoner.engine.ports import Backend, EpochChanges
     from streamreasoner.engine.updates import TraceRows
@@ -34,7 +36,9 @@ class Reader:
     """
 
     def __init__(self, backend: Backend, plan: ProgramPlan, intern: Callable[[str], int]) -> None:
-        self._backend = backend
+        self._backend, self._intern = backend, intern
+        self._encoded = plan.hierarchies
+        self._direct: dict[Copied, DirectFacts] = {}
         self._hierarchies = [InheritedFacts(each, plan, intern) for each in plan.hierarchies]
 
     def trace(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
@@ -82,6 +86,25 @@ class Reader:
         if not self._hierarchies and not former._hierarchies:
             return stored
         return with_inherited(stored, self._hierarchies, former._hierarchies, self._view)
+
+    def direct_changes(
+        self,
+        stored: EpochChanges,
+        former: Reader,
+        before: Copied,
+        after: Copied,
+    ) -> EpochChanges:
+        """The same of direct facts, given what the programs copy before the epoch and after it."""
+        return self._facts(after).changes(stored, former._facts(before), self._view)
+
+    def direct(self, copied: Copied, predicate: str, args: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which distinct facts of a predicate are direct, given what the program copies."""
+        return self._facts(copied).among(self._view, predicate, args)
+
+    def _facts(self, copied: Copied) -> DirectFacts:
+        if copied not in self._direct:
+            self._direct[copied] = DirectFacts(copied, self._encoded, self._intern)
+        return self._direct[copied]
 
     @property
     def _view(self) -> View:

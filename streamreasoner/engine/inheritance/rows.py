@@ -11,11 +11,12 @@ from streamreasoner.engine.inheritance.sets import places, starts
 from streamreasoner.engine.updates import TraceRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from streamreasoner.engine.inheritance.sets import Keys
+    from streamreasoner.engine.ports import Bound
 
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # as in SplitMix64
@@ -48,18 +49,56 @@ def distinct(parts: Iterable[NDArray[np.int32]], width: int) -> NDArray[np.int32
     return rows[order[starts(keys[order])]]
 
 
-def matching(args: NDArray[np.int32], bound: Mapping[int, int]) -> NDArray[np.bool_]:
+def matching(args: NDArray[np.int32], bound: Bound) -> NDArray[np.bool_]:
     """Which rows have these ids at these positions."""
     found = np.ones(len(args), bool)
     for position, each in bound.items():
-        found &= args[:, position] == each
+        column = args[:, position]
+        found &= np.isin(column, each) if isinstance(each, np.ndarray) else column == each
     return found
+
+
+def sought(ids: NDArray[np.int32]) -> int | NDArray[np.int32]:
+    """The set of some ids, as what is read is bound to it: one alone is looked up faster."""
+    found = sets.distinct(ids)
+    return int(found[0]) if len(found) == 1 else found
+
+
+def in_order(parts: Iterable[NDArray[np.int32]], width: int) -> NDArray[np.int32]:
+    """The distinct rows of arrays with as many columns, in lexicographic order."""
+    rows = np.concatenate([np.empty((0, width), np.int32), *parts])
+    keys = _numbered([*rows.T])
+    order = np.argsort(keys)
+    return rows[order[starts(keys[order])]]
+
+
+def found_in(args: NDArray[np.int32], rows: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The place of each row of *args* among *rows*, which `in_order` has made, or -1."""
+    keys, sought = rows[:, 0].astype(np.int64), args[:, 0].astype(np.int64)
+    for known, column in zip(rows[:, 1:].T, args[:, 1:].T, strict=True):
+        first = starts(keys)
+        sought = (places(sought, keys[first]) << 32) | column
+        keys = ((np.cumsum(first) - 1) << 32) | known
+    return places(sought, keys)
+
+
+def _numbered(columns: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
+    """Numbers of rows, equal and in order as the rows are; of ids, or iterations."""
+    keys = columns[0].astype(np.int64)
+    for number, column in enumerate(columns[1:]):
+        if number:
+            order = np.argsort(keys)
+            ranks = np.empty(len(keys), np.int64)
+            ranks[order] = np.cumsum(starts(keys[order]))
+            keys = ranks
+        keys = (keys << 32) | column
+    return keys
 
 
 def summed(parts: Iterable[TraceRows]) -> TraceRows:
     """The sum of rows of one predicate by fact and iteration, without zeros."""
     rows = TraceRows.of(parts)
-    keys = keys_of(np.column_stack([rows.args, rows.iteration]))
+    keys = _numbered([*rows.args.T, rows.iteration])
     order = np.argsort(keys)
     first = np.flatnonzero(starts(keys[order]))
     counts = np.add.reduceat(rows.multiplicity[order], first) if len(first) else rows.multiplicity

@@ -95,17 +95,18 @@ class ChangeEncoder:
     Attributes:
         format: The format of messages.
         partitions: How many partitions the output topic has.
-        upsert: Whether a message is the state of a fact, and not a change of it.
+        holds: Which facts the topic holds, if a message is the state of a fact; None if it is a
+            change of one.
     """
 
     format: Format = JSON
     partitions: int = 1
-    upsert: bool = False
+    holds: str | None = None
 
     @property
     def layout(self) -> int | None:
         """Over how many partitions facts are, None if the topic holds changes."""
-        return self.partitions if self.upsert else None
+        return None if self.holds is None else self.partitions
 
     def encode(self, changes: DecodedChanges, ts: int, epoch: int) -> Iterator[Outgoing]:
         """Messages of the changes of one predicate.
@@ -134,7 +135,7 @@ class ChangeEncoder:
         diff: NDArray[np.int8],
         stamp: Stamp,
     ) -> Iterator[Outgoing]:
-        if self.upsert:
+        if self.holds is not None:
             keys, encode = write_keys(predicate, columns, len(diff)), encode_facts
         elif message_writer(format_).most == 1:
             yield from encode_updates(format_, predicate, columns, diff, stamp)

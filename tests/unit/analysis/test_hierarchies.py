@@ -7,7 +7,7 @@ import pytest
 from streamreasoner.lang.printer import print_literal, print_rule
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.checked import check_text
-from streamreasoner.program.hierarchies import with_hierarchies
+from streamreasoner.program.hierarchies import copied, with_hierarchies
 from streamreasoner.program.load import load_program
 
 INPUT = "@prefix ex: <http://example.org/> .\n@input in/2, part/2, near/2, bad/1, tagged/3 .\n"
@@ -121,3 +121,27 @@ def test_packaged_rulesets(ruleset, count):
 
     assert len(program.hierarchies) == count
     assert len(lower(program).hierarchies) == count
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "part(?a, ?c) :- part(?a, ?b), part(?b, ?c) .",
+        "part(?a, ?c) :- part(?a, ?b), asserted part(?b, ?c) .",
+        "in(?a, ?b) :- part(?a, ?b) . in(?a, ?c) :- in(?a, ?b), part(?b, ?c) .",
+        "in(?a, ?b) :- part(?a, ?b) . in(?a, ?c) :- part(?a, ?b), in(?b, ?c) .",
+        "in(?a, ?c) :- in(?a, ?b), near(?b, ?c) . near(?a, ?b) :- in(?a, ?b) .",
+        "[?a, ex:below, ?c] :- [?a, ex:below, ?b], [?b, ex:below, ?c] .",
+    ],
+)
+def test_a_closure_is_not_a_hierarchy(rules):
+    """Its facts are the edges, or what they lead to, and are copies of each other."""
+    assert not copied(check_text(INPUT + rules))
+
+
+def test_copies_that_all_are_read_are_copies():
+    """They cannot be encoded, yet a pipeline may leave them out of what it publishes."""
+    program = check_text(f"{INPUT}{COPY} all(?x, ?c) :- in(?x, ?c) .")
+    [hierarchy] = copied(program)
+    assert [print_rule(program.rules[each]) for each in hierarchy.rules] == [COPY]
+    assert not with_hierarchies(program).hierarchies

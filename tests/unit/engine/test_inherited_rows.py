@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.engine.inheritance.rows import less, summed
+from streamreasoner.engine.inheritance.rows import found_in, in_order, less, matching, summed
 from streamreasoner.engine.updates import TraceRows
 
 COUNTS = st.integers(0, 3).flatmap(
@@ -78,3 +78,37 @@ def test_many_rows_less_few():
 
     assert sorted(found.args[:, 0].tolist()) == [*range(0, 10_000, 2), *range(10_000, 100_000)]
     assert {*found.multiplicity[found.args[:, 0] < 10_000].tolist()} == {1}
+
+
+TWICE = st.integers(1, 4).flatmap(
+    lambda arity: st.tuples(
+        *[st.lists(st.tuples(*[st.sampled_from([0, 1, 2, (1 << 31) - 1])] * arity))] * 2,
+        st.just(arity),
+    )
+)
+
+
+@given(TWICE)
+def test_rows_are_found_in_order(case):
+    """Distinct rows in lexicographic order, and the places of others among them."""
+    one, other, arity = case
+    args, sought = (np.array(each, np.int32).reshape(-1, arity) for each in (one, other))
+
+    rows = in_order([args], arity)
+    assert [*map(tuple, rows.tolist())] == sorted({*one})
+    places = {row: place for place, row in enumerate(sorted({*one}))}
+    assert found_in(sought, rows).tolist() == [places.get(row, -1) for row in other]
+
+
+@given(TWICE)
+def test_rows_match_one_id_or_several(case):
+    """At each position that is bound."""
+    one, other, arity = case
+    args = np.array(one, np.int32).reshape(-1, arity)
+    several = {at: {row[at] for row in other} for at in range(arity)}
+    bound = {at: np.array([*ids], np.int32) for at, ids in several.items()}
+
+    assert matching(args, bound).tolist() == [
+        all(row[at] in ids for at, ids in several.items()) for row in one
+    ]
+    assert matching(args, {0: 1}).tolist() == [row[0] == 1 for row in one]

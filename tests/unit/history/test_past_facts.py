@@ -7,18 +7,20 @@ from datetime import timedelta
 from itertools import combinations_with_replacement
 
 import pytest
-from hypothesis import given, settings
+from hierarchies import scenarios
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from road_epochs import EX, LATTICES, NUMBER, PLAIN, UPDATES
 from stored_epochs import BEGINNING, StoredReasoner
 from thorough import THOROUGH
 
 from streamreasoner.engine.updates import TRACE_EPOCHS
-from streamreasoner.errors import StateError
+from streamreasoner.errors import CircularNegationError, StateError
 from streamreasoner.facts import Fact, FactPattern
 from streamreasoner.history.epochs import Past
 from streamreasoner.history.past_facts import PastFacts
 from streamreasoner.lang.ast import NOWHERE, Constant, Variable
+from streamreasoner.program.hierarchies import copied
 from streamreasoner.state.delta import snapshot
 from streamreasoner.state.delta.retention import NONE
 from streamreasoner.state.maintenance.exactness import exact_from
@@ -64,6 +66,33 @@ def test_an_answer_is_exact_or_refused(tmp_path_factory, epochs, horizon, closur
             assert len(differences) == len(before ^ after)
         for fact in set().union(*stored.present):
             check_history(facts, fact, stored)
+
+
+@settings(max_examples=200 if THOROUGH else 10)
+@given(scenario=scenarios(), asserted=st.booleans())
+def test_direct_facts_are_those_of_the_engine(tmp_path_factory, scenario, asserted):
+    """At the end of each epoch, without those that are only inherited."""
+    with closing(StoredReasoner(tmp_path_factory.mktemp("direct"), scenario.program)) as stored:
+        program, engine = stored.reasoner.program, stored.reasoner.session.engine
+        expected = []
+        for epoch in scenario.epochs:
+            try:
+                stored.run(epoch)
+            except CircularNegationError:
+                reject()  # the facts leave the program without a meaning
+            expected.append({})
+            for predicate in program.published:
+                args = engine.facts(predicate)
+                if not asserted:
+                    args = args[engine.asserted(predicate, args) <= 0]
+                args = args[engine.direct(copied(program), predicate, args)]
+                expected[-1][predicate] = {*map(tuple, args.tolist())}
+        facts = PastFacts(Past(stored.directory))
+        for number, each in enumerate(expected):
+            for predicate, args in each.items():
+                rows, _ = facts.published(predicate, number, asserted=asserted, direct=True)
+                assert len(rows) == len(args)
+                assert {*map(tuple, rows.tolist())} == args
 
 
 def check_history(facts, fact, stored):

@@ -305,6 +305,54 @@ def test_a_topic_of_facts_follows_the_outputs(tmp_path):
     assert changed(again.run(2, *batch)) == expected
 
 
+COPIES = "in(?x, ?s) :- in(?x, ?r), part(?r, ?s) . in(?x, ?r) :- near(?x, ?r) ."
+
+
+def inputs(predicate, *rows):
+    """Facts of two arguments, which are not linked to each other."""
+    return [fact(predicate, one, two) for one, two in rows]
+
+
+@pytest.mark.parametrize("closure", [False, True])
+def test_facts_that_are_only_inherited_are_not_published(tmp_path, closure):
+    """Until they are derived otherwise; what is copied follows the program."""
+    rules = f"@input in/2, part/2, near/2 . @output in . {COPIES}"
+    published = Published(closure=closure, direct=True)
+    running = process(tmp_path, rules, published=published)
+    asserted = {("in", (A, B), 1)} if closure else set()
+    first = [*inputs("in", (A, B)), *inputs("part", (B, C), (C, A))]
+    assert changed(running.run(0, first)) == asserted
+    assert changed(running.run(1, inputs("near", (A, C)))) == {("in", (A, C), 1)}
+    assert changed(running.run(2, inputs("in", (A, A)))) == (
+        {("in", (A, A), 1)} if closure else set()
+    )
+    other = control("replace", rules.replace("in(?x, ?s) :- in(?x, ?r), part(?r, ?s) .", ""))
+    assert changed(running.run(3, [], [other])) == set()
+    copying = control("replace", rules.replace("near(?x, ?r)", "near(?x, ?r), part(?r, _)"))
+    assert changed(running.run(4, [], [copying])) == set()
+    assert changed(running.run(5, [fact("near", A, C, diff=-1)])) == {("in", (A, C), -1)}
+
+
+def test_a_topic_of_facts_that_are_not_only_inherited(tmp_path):
+    """Those that are enter it, and leave it, with their predicate."""
+    published = Published(closure=True, direct=True, upsert=True)
+    rules = f"@input in/2, part/2, near/2 . @output in . {COPIES}"
+    running = process(tmp_path, rules, published=published)
+    running.run(0, [*inputs("in", (A, B)), *inputs("part", (B, C)), *inputs("near", (B, B))])
+    parts = {("part", (B, C), 1)}
+    assert changed(
+        running.run(1, [], [control("replace", rules.replace("@output in", "@output part"))])
+    ) == parts | {
+        ("in", (A, B), -1),
+        ("in", (B, B), -1),
+    }
+    assert changed(running.run(2, [], [control("replace", rules)])) == {
+        ("part", (B, C), -1),
+        ("in", (A, B), 1),
+        ("in", (B, B), 1),
+    }
+
+
 def test_the_time_of_a_change_is_that_of_its_message(tmp_path):
     """An epoch of control messages alone has their Kafka timestamp; rejected ones are ignored."""
     running = process(tmp_path)

@@ -34,22 +34,24 @@ _SECONDS = 120.0
 _SEARCHING = {"isolation_level": "read_uncommitted", "max_partition_fetch_bytes": 1 << 16}
 
 
-class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The end of an epoch on an output topic.
 
     Attributes:
         application: The application that publishes to the topic.
         epoch: The epoch.
         offsets: Topic -> partition -> the offset where messages of later epochs begin.
+        inherited: Which facts of hierarchies the snapshot has, see `OutputConfig`.
     """
 
     application: str
     epoch: int
     offsets: dict[str, dict[str, int]]
+    inherited: str = "all"
 
-    def to_json(self) -> str:
-        """The position as one line."""
-        return msgspec.json.encode(self).decode()
+    def to_json(self, inherited: str = "all") -> str:
+        """The position as one line, of facts with all that are inherited, or the `direct` ones."""
+        return msgspec.json.encode(msgspec.structs.replace(self, inherited=inherited)).decode()
 
     @staticmethod
     def read(path: Path) -> Position:
