@@ -37,6 +37,7 @@ OUTPUTS = ("init", "subsumedBy", "related", "mainSubClassOf")
 THING, NOTHING = 0, 1
 """The constants of the rules."""
 
+# FlowLog joins atoms as they are written, so rare ones come first.
 RULES = """
 init(?c) :- isMainClass(?c) .
 init(?c) :- related(_, _, ?c) .
@@ -45,13 +46,13 @@ subsumedBy(?c, 0) :- isMainClass(?c) .
 subsumedBy(?c, ?d) :- subsumedBy(?c, ?y), conj(?y, ?d, _) .
 subsumedBy(?c, ?d) :- subsumedBy(?c, ?y), conj(?y, _, ?d) .
 subsumedBy(?c, ?y) :-
-    subsumedBy(?c, ?d), subsumedBy(?c, ?e), conj(?y, ?d, ?e), isSubClass(?y) .
+    conj(?y, ?d, ?e), isSubClass(?y), subsumedBy(?c, ?d), subsumedBy(?c, ?e) .
 related(?c, ?r, ?d) :- subsumedBy(?c, ?y), exists(?y, ?r, ?d) .
 subsumedBy(?c, ?y) :-
-    related(?c, ?r, ?e), subsumedBy(?e, ?d), subProp(?r, ?s), exists(?y, ?s, ?d), isSubClass(?y) .
+    exists(?y, ?s, ?d), isSubClass(?y), subProp(?r, ?s), subsumedBy(?e, ?d), related(?c, ?r, ?e) .
 related(?c, ?s, ?e) :-
-    related(?c, ?q, ?d), related(?d, ?r, ?e), subProp(?q, ?t), subProp(?r, ?u),
-    subPropChain(?t, ?u, ?s) .
+    subPropChain(?t, ?u, ?s), subProp(?q, ?t), subProp(?r, ?u),
+    related(?c, ?q, ?d), related(?d, ?r, ?e) .
 subsumedBy(?c, ?e) :- subsumedBy(?c, ?d), subClassOf(?d, ?e) .
 subsumedBy(?c, 1) :- related(?c, _, ?d), subsumedBy(?d, 1) .
 mainSubClassOf(?c, ?d) :- subsumedBy(?c, ?d), isMainClass(?c), isMainClass(?d) .
