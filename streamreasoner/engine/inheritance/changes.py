@@ -229,6 +229,8 @@ def _of_each(rows: Rows, single: Int64s, count: int) -> Rows:
 
 def _moved(rows: Rows, ladder: Ladder, former: Ladder) -> tuple[Int64s, Int64s]:
     """What entities with a row each gain and lose by other edges, found out once for a class."""
+    if ladder is former:
+        return rows.fact[:0], rows.fact[:0]
     classes = distinct(rows.classes)
     start = facts_of(np.arange(len(classes)), classes)
     there, was_there = (union([start, climbed(start, each)]) for each in (ladder, former))

@@ -97,7 +97,7 @@ class DirectFacts:
         found = [changed[predicate].args] if predicate in changed else []
         if [each.steps for each in kinds] == [each.steps for each in earlier]:
             moved = [(each.shape, each.moved(changed, now, before)) for each in kinds]
-            found += (shape.at_classes(now, classes) for shape, classes in moved if len(classes))
+            found += (shape.at_classes(now, classes) for shape, classes in moved)
         else:
             found += (view(predicate, {}).args for view in (now, before))
         width = (kinds or earlier)[0].shape.arity

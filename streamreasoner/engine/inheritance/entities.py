@@ -70,6 +70,8 @@ class Shape:
 
     def at_classes(self, view: View, classes: Int32s) -> NDArray[np.int32]:
         """The arguments of the stored facts at some classes, int32 of shape (n, arity)."""
+        if not len(classes):
+            return np.empty((0, self.arity), np.int32)
         bound = {**self.place.bound, self.position: sought(classes)}
         return view(self.place.predicate, bound).args
 
