@@ -11,7 +11,7 @@ from streamreasoner.engine.inheritance.direct import DirectFacts
 from streamreasoner.engine.inheritance.edges import View
 from streamreasoner.engine.inheritance.rows import matching
 from streamreasoner.engine.updates import TraceRows
-from streamreasoner.program.hierarchies import copied
+from streamreasoner.lang.ast import GIVEN
 
 if TYPE_CHECKING:
     from streamreasoner.engine.ports import Bound
@@ -37,9 +37,11 @@ def direct_at(
 
     @cache
     def trace(predicate: str) -> TraceRows:
+        # Edges may be asserted facts, which have a predicate of their own.
+        arity = program.arities[predicate.removeprefix(GIVEN)]
         none = TraceRows(
             predicate,
-            np.empty((0, program.arities[predicate]), np.int32),
+            np.empty((0, arity), np.int32),
             np.empty(0, np.int32),
             np.empty(0, np.int64),
         )
@@ -53,4 +55,4 @@ def direct_at(
         found = terms.find(term)
         return _UNKNOWN if found is None else found
 
-    return DirectFacts(copied(program), (), known), View(read)
+    return DirectFacts(program.copied, (), known), View(read)

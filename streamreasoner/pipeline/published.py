@@ -11,7 +11,6 @@ from streamreasoner.engine.blocks import of_predicates
 from streamreasoner.engine.updates import Changes
 from streamreasoner.errors import ConfigError
 from streamreasoner.io.formats.registry import JSON, message_writer, of_name
-from streamreasoner.program.hierarchies import copied
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,7 +65,7 @@ class Published:
         published = before.published | program.published
         if self.upsert:
             published = before.published & program.published
-        changed = result.direct(copied(before), copied(program)) if self.direct else result
+        changed = result.direct(before.copied, program.copied) if self.direct else result
         return of_predicates(changed.closure if self.closure else changed.derived, published)
 
     def leaving(
@@ -91,7 +90,7 @@ class Published:
             if not self.closure:
                 args = args[engine.asserted(predicate, args) <= 0]
             if self.direct:
-                args = args[engine.direct(copied(program), predicate, args)]
+                args = args[engine.direct(program.copied, predicate, args)]
             found.append(Changes(predicate, args, np.full(len(args), sign, np.int8)))
         return tuple(found)
 

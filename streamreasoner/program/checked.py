@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from streamreasoner.analysis.arity import arities, arity_clashes, unknown_signat
 from streamreasoner.analysis.contradictions import contradictions
 from streamreasoner.analysis.expiry import expiries, invalid_expiries
 from streamreasoner.analysis.functions import misused_builtins
+from streamreasoner.analysis.hierarchies.found import hierarchies_of
 from streamreasoner.analysis.lattices import lattice_clashes
 from streamreasoner.analysis.patterns import invalid_patterns
 from streamreasoner.analysis.safety import unsafe
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
+    from streamreasoner.analysis.hierarchies.hierarchy import Copied, Hierarchy
     from streamreasoner.analysis.strata.guards import Guarded
     from streamreasoner.lang.ast import Annotate, Atom, Declaration, Expires, Program, Rule
     from streamreasoner.lang.diagnostic import Diagnostic
@@ -110,6 +111,7 @@ class CheckedProgram:
         constraints: Predicates whose facts are violations, in textual order.
         warnings: Constructs that are legal but probably mistakes, in textual order.
         expiries: The facts that leave by themselves; a fact matches at most one of them.
+        copied: The hierarchies that rules copy facts along.
         hierarchies: Those whose copies are not stored, see `with_hierarchies`.
     """
 
@@ -126,6 +128,7 @@ class CheckedProgram:
     constraints: Mapping[str, Constraint]
     warnings: tuple[Diagnostic, ...]
     expiries: tuple[Expires, ...]
+    copied: Copied = ()
     hierarchies: tuple[Hierarchy, ...] = ()
 
     @property
@@ -304,7 +307,7 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     inside = {of: within_graphs(violated[name], of) for name, of in within.constraints.items()}
     used = arities(programs, *([QUAD] if said is not None or annotate is not None else ()))
     used |= {of: used[name] + 1 for name, of in within.constraints.items()}
-    return CheckedProgram(
+    checked = CheckedProgram(
         programs=written,
         rules=rules,
         facts=facts,
@@ -321,6 +324,7 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         warnings=in_order(warnings, texts),
         expiries=expiries(programs),
     )
+    return replace(checked, copied=tuple(hierarchies_of(checked.rules, checked.visible)))
 
 
 def _outputs(programs: Sequence[Program], annotate: Annotate | None) -> tuple[str, ...]:

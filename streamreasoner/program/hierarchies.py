@@ -9,12 +9,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from streamreasoner.analysis.hierarchies.found import hierarchies_of
 from streamreasoner.analysis.hierarchies.reading import hierarchies
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
-    from streamreasoner.analysis.hierarchies.hierarchy import Copied
     from streamreasoner.program.checked import CheckedProgram
 
 Hierarchies: TypeAlias = Literal["auto", "stored", "encoded"]
@@ -36,11 +34,6 @@ def encodes(hierarchies: str, *, before: bool = False) -> bool | None:
     if hierarchies == "auto":
         return before or None
     return hierarchies == "encoded"
-
-
-def copied(program: CheckedProgram) -> Copied:
-    """What the program copies along hierarchies, also those that cannot be encoded."""
-    return tuple(hierarchies_of(program.rules, program.visible))
 
 
 def with_hierarchies(program: CheckedProgram) -> CheckedProgram:

@@ -22,7 +22,6 @@ from streamreasoner.backends.store import columnar, divided
 from streamreasoner.engine.inheritance import direct, held
 from streamreasoner.errors import CircularNegationError
 from streamreasoner.lang.printer import print_rule
-from streamreasoner.program.hierarchies import copied
 
 STORES = [columnar, partial(divided, 2), partial(store_elsewhere, 2)]
 COPY = {print_rule(rule) for rule in checked("\n".join((PREFIXES, *COPYING))).rules}
@@ -78,7 +77,7 @@ def step(drivers, apply, programs, before):
         apply(model)
     except CircularNegationError:
         reject()  # the facts leave the program without a meaning
-    changed = apply(driver).direct(copied(former), copied(program))
+    changed = apply(driver).direct(former.copied, program.copied)
     after = direct_of(model, program)
     for derived, part in ((True, changed.derived), (False, changed.closure)):
         expected = dict.fromkeys(after[derived] - before[derived], 1)
@@ -89,7 +88,7 @@ def step(drivers, apply, programs, before):
         assert dict(found) == own
     for predicate in driver.own:
         args = driver.session.engine.facts(predicate)
-        chosen = args[driver.session.engine.direct(copied(program), predicate, args)]
+        chosen = args[driver.session.engine.direct(program.copied, predicate, args)]
         assert {*driver.facts(predicate, chosen)} == {
             fact for fact in after[False] if fact[0] == predicate
         }

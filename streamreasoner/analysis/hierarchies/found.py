@@ -59,7 +59,7 @@ def _leads(rule: ast.Rule, hierarchy: Hierarchy, edges: Edges) -> bool:
         ends = (edges.between(lower, head.arguments[position]) for lower in head.arguments)
         if any(edge in rule.body for edge in ends):
             return True
-    if not _all_match(head, edges.atom):
+    if edges.atom.asserted or not _all_match(head, edges.atom):
         return False
     own = (each.arguments[position] for each in rule.atoms if _all_match(each, hierarchy.atom))
     ends_of = (head.arguments[edges.below], head.arguments[edges.above])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.inheritance.edges import View
     from streamreasoner.engine.inheritance.entities import Entities
 
-FEW = 64
+FEW = 16
 """Facts that are looked up one by one."""
 
 

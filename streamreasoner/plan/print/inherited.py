@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.printer import print_rule
-from streamreasoner.program.hierarchies import copied, with_hierarchies
+from streamreasoner.program.hierarchies import with_hierarchies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ def hierarchies(
 
     encoded = with_hierarchies(checked)
     found = [index for each in encoded.hierarchies for index in each.rules]
-    others = [index for each in copied(checked) for index in each.rules if index not in found]
+    others = [index for each in checked.copied for index in each.rules if index not in found]
     if not found:
         yield "none: all facts are stored"
     for each in encoded.hierarchies:

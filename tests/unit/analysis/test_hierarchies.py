@@ -7,7 +7,7 @@ import pytest
 from streamreasoner.lang.printer import print_literal, print_rule
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.checked import check_text
-from streamreasoner.program.hierarchies import copied, with_hierarchies
+from streamreasoner.program.hierarchies import with_hierarchies
 from streamreasoner.program.load import load_program
 
 INPUT = "@prefix ex: <http://example.org/> .\n@input in/2, part/2, near/2, bad/1, tagged/3 .\n"
@@ -136,12 +136,12 @@ def test_packaged_rulesets(ruleset, count):
 )
 def test_a_closure_is_not_a_hierarchy(rules):
     """Its facts are the edges, or what they lead to, and are copies of each other."""
-    assert not copied(check_text(INPUT + rules))
+    assert not check_text(INPUT + rules).copied
 
 
 def test_copies_that_all_are_read_are_copies():
     """They cannot be encoded, yet a pipeline may leave them out of what it publishes."""
     program = check_text(f"{INPUT}{COPY} all(?x, ?c) :- in(?x, ?c) .")
-    [hierarchy] = copied(program)
+    [hierarchy] = program.copied
     assert [print_rule(program.rules[each]) for each in hierarchy.rules] == [COPY]
     assert not with_hierarchies(program).hierarchies

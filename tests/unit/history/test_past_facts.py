@@ -8,10 +8,11 @@ from itertools import combinations_with_replacement
 
 import pytest
 from hierarchies import scenarios
-from hypothesis import given, reject, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 from road_epochs import EX, LATTICES, NUMBER, PLAIN, UPDATES
 from stored_epochs import BEGINNING, StoredReasoner
+from strategies import Scenario
 from thorough import THOROUGH
 
 from streamreasoner.engine.updates import TRACE_EPOCHS
@@ -20,7 +21,6 @@ from streamreasoner.facts import Fact, FactPattern
 from streamreasoner.history.epochs import Past
 from streamreasoner.history.past_facts import PastFacts
 from streamreasoner.lang.ast import NOWHERE, Constant, Variable
-from streamreasoner.program.hierarchies import copied
 from streamreasoner.state.delta import snapshot
 from streamreasoner.state.delta.retention import NONE
 from streamreasoner.state.maintenance.exactness import exact_from
@@ -68,8 +68,19 @@ def test_an_answer_is_exact_or_refused(tmp_path_factory, epochs, horizon, closur
             check_history(facts, fact, stored)
 
 
+ASSERTED_EDGES = Scenario(
+    "@input in/2, part/2 . part(?a, ?b) :- in(?a, ?b) . "
+    "in(?x, ?s) :- in(?x, ?r), asserted part(?r, ?s) .",
+    [
+        [("in", ("<x>", "<a>"), 1), ("part", ("<a>", "<b>"), 1), ("part", ("<b>", "<c>"), 1)],
+        [("in", ("<x>", "<c>"), 1), ("part", ("<a>", "<b>"), -1)],
+    ],
+)
+
+
 @settings(max_examples=200 if THOROUGH else 10)
 @given(scenario=scenarios(), asserted=st.booleans())
+@example(scenario=ASSERTED_EDGES, asserted=True)
 def test_direct_facts_are_those_of_the_engine(tmp_path_factory, scenario, asserted):
     """At the end of each epoch, without those that are only inherited."""
     with closing(StoredReasoner(tmp_path_factory.mktemp("direct"), scenario.program)) as stored:
@@ -85,7 +96,7 @@ def test_direct_facts_are_those_of_the_engine(tmp_path_factory, scenario, assert
                 args = engine.facts(predicate)
                 if not asserted:
                     args = args[engine.asserted(predicate, args) <= 0]
-                args = args[engine.direct(copied(program), predicate, args)]
+                args = args[engine.direct(program.copied, predicate, args)]
                 expected[-1][predicate] = {*map(tuple, args.tolist())}
         facts = PastFacts(Past(stored.directory))
         for number, each in enumerate(expected):
