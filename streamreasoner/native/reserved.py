@@ -7,6 +7,7 @@ addresses.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,14 @@ class ReservedColumn:
             self._advise(mmap.MADV_HUGEPAGE, HUGE_PAGE)
         self.array: NDArray[Any] = np.frombuffer(self._mapping, dtype=self.dtype, count=capacity)
         self.address: int = self.array.ctypes.data
+
+    def resident(self, items: int) -> int:
+        """Bytes of the pages of the first *items* items that have been written, or read."""
+        pages = -(-items * self.dtype.itemsize // mmap.PAGESIZE)
+        found = np.zeros(pages, np.uint8)
+        size, flags = ctypes.c_size_t(mmap.PAGESIZE * pages), ctypes.c_void_p(found.ctypes.data)
+        ctypes.CDLL(None).mincore(ctypes.c_void_p(self.address), size, flags)
+        return mmap.PAGESIZE * int(np.count_nonzero(found & 1))
 
     def clear(self) -> None:
         """Return all pages to the operating system; all items are zero again."""
