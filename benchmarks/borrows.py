@@ -10,11 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import csv
 
-from benchmarks.peers import AbsentError
+from benchmarks import fact_files
 from benchmarks.peers.case import Case, choose
 from benchmarks.programs import tagged
 
@@ -110,29 +107,8 @@ def read(folder: Path) -> list[NDArray[np.int32]]:
     Raises:
         AbsentError: A file is not there.
     """
-    texts = [_texts(folder / f"{file}.facts", width) for _, file, width in INPUTS]
-    known = pc.unique(pa.chunked_array([column for table in texts for column in table]))
-    numbers = [
-        [pc.index_in(column, value_set=known).to_numpy(zero_copy_only=False) for column in table]
-        for table in texts
-    ]
-    return [np.unique(np.column_stack(table), axis=0).astype(np.int32) for table in numbers]
-
-
-def _texts(path: Path, width: int) -> list[pa.Array]:
-    """The columns of a file of tab-separated, quoted texts; a file of nothing has none."""
-    if not path.is_file():
-        raise AbsentError(f"{path} is absent; `rustc -Znll-facts` writes it")
-    names = [str(column) for column in range(width)]
-    if path.stat().st_size == 0:
-        return [pa.array([], pa.string())] * width
-    table = csv.read_csv(
-        path,
-        csv.ReadOptions(column_names=names),
-        csv.ParseOptions(delimiter="\t"),
-        csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
-    )
-    return [column.combine_chunks() for column in table.columns]
+    files = [(folder / f"{file}.facts", width) for _, file, width in INPUTS]
+    return fact_files.read(files, "\t")
 
 
 def made_up(points: int, seed: int = 0) -> list[NDArray[np.int32]]:

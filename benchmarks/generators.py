@@ -21,7 +21,6 @@ SOCIAL_NODES = 81_306
 SOCIAL_EDGES = 2_400_000
 CIRCLE = 160
 INSIDE = 0.55
-ROLES = 40  # of an ontology
 SKEW = 0.6
 PROCEDURE = 256
 DIRECT, AWAY, BACK, POPULAR = 0.7, 0.02, 0.03, 4
@@ -222,37 +221,6 @@ def data_flow(procedures: int = 1000, seed: int = 0) -> tuple[NDArray[np.int32],
         np.column_stack([nulls, nulls + 1]).astype(np.int32),
         random.permutation(flow).astype(np.int32),
     )
-
-
-def ontology(concepts: int, seed: int = 0) -> dict[str, NDArray[np.int32]]:
-    """Axioms of a made-up medical ontology in normal form, by the predicates of `programs.EL`.
-
-    Roles are numbered from *concepts* on. A concept has a parent among the 200 before it, and a
-    third of them another, more general one; one in six is in a relation to another, and one in
-    twelve is what a relation, or a conjunction, implies.
-    """
-    random = np.random.default_rng(seed)
-    roles = concepts + np.arange(ROLES)
-
-    def some(part: int, below: int = concepts) -> NDArray[np.int64]:
-        return random.integers(0, below, concepts // part)
-
-    def role(part: int) -> NDArray[np.int64]:
-        return random.choice(roles, concepts // part)
-
-    children = np.arange(1, concepts)
-    parents = np.column_stack([children, random.integers(np.maximum(children - 200, 0), children)])
-    general = np.column_stack([some(3), some(3, concepts // 10)])
-    own = np.column_stack([np.arange(concepts)] * 2)
-    tables = {
-        "sub": np.concatenate([parents, general, own]),
-        "link": np.column_stack([some(6), role(6), some(6)]),
-        "implied": np.column_stack([some(12), role(12), some(12)]),
-        "both": np.column_stack([some(12), some(12, concepts // 10), some(12)]),
-        "subrole": random.choice(roles, (ROLES // 2, 2)),
-        "chain": random.choice(roles, (ROLES // 8, 3)),
-    }
-    return {name: np.unique(rows, axis=0).astype(np.int32) for name, rows in tables.items()}
 
 
 def _distinct(

@@ -27,7 +27,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import generators, harness, programs
+from benchmarks import harness, ontologies, programs
 from benchmarks.driver import Kernel, Numbers, updates
 from streamreasoner import rulesets
 from streamreasoner.io.formats.ntriples import read
@@ -203,12 +203,6 @@ def measure(name: str, scale: float) -> tuple[Any, ...]:
 NAMES = ("open positions", "as it runs", "by statistics")
 
 
-def classified(scale: float, dictionary: Dictionary) -> tuple[str, list[Updates]]:
-    """The classification of an ontology."""
-    tables = generators.ontology(int(800 * scale**0.5))
-    return programs.EL, _batches(dictionary, tables)
-
-
 def of_case(case: Case, dictionary: Dictionary) -> tuple[str, list[Updates]]:
     """A case of other benchmarks."""
     return case.rules, _batches(dictionary, case.split(case.rows))
@@ -238,7 +232,9 @@ def _batches(dictionary: Dictionary, tables: Mapping[str, NDArray[np.integer]]) 
 
 
 CASES: dict[str, Callable[[float, Dictionary], tuple[str, list[Updates]]]] = {
-    "EL, 800 concepts": classified,
+    "EL, 800 classes": lambda scale, ids: of_case(
+        ontologies.case("EL", ontologies.made_up(int(800 * scale**0.5)), 0, 0), ids
+    ),
     "Andersen": lambda scale, ids: of_case(programs.andersen(int(1000 * scale), 0, 0), ids),
     "CSPA": lambda scale, ids: of_case(programs.cspa("httpd", 0.05 * scale, 0, 0), ids),
     "LUBM queries 2 and 9": partial(of_lubm, programs.LUBM_CYCLES),

@@ -13,11 +13,12 @@ import pyarrow as pa
 from benchmarks import generators, harness
 from benchmarks.peers.case import Case, choose
 from streamreasoner import rulesets
-from streamreasoner.io.formats.ntriples import read
+from streamreasoner.io.files.documents import load
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -98,16 +99,6 @@ points(?y, ?o) :- load(?y, ?x), points(?x, ?p), points(?p, ?o) .
 points(?p, ?o) :- store(?y, ?x), points(?y, ?p), points(?x, ?o) .
 """
 
-# Baader, Brandt and Lutz, "Pushing the EL envelope", IJCAI 2005, as Galen is classified elsewhere.
-EL = """
-sub(?x, ?z) :- sub(?x, ?y), sub(?y, ?z) .
-link(?x, ?r, ?z) :- sub(?x, ?y), link(?y, ?r, ?z) .
-sub(?x, ?z) :- sub(?y, ?w), implied(?w, ?r, ?z), link(?x, ?r, ?y) .
-sub(?x, ?z) :- both(?y, ?w, ?z), sub(?x, ?w), sub(?x, ?y) .
-link(?x, ?q, ?z) :- link(?x, ?r, ?z), subrole(?r, ?q) .
-link(?x, ?e, ?o) :- link(?x, ?y, ?z), chain(?y, ?u, ?e), link(?z, ?u, ?o) .
-"""
-
 CSDA = """
 null(?x, ?y) :- nullEdge(?x, ?y) .
 null(?x, ?y) :- null(?x, ?w), flow(?w, ?y) .
@@ -116,8 +107,13 @@ null(?x, ?y) :- null(?x, ?w), flow(?w, ?y) .
 
 def rho_df(scale: int, singles: int, batch: int) -> Case:
     """Distinct triples of univ-bench and LUBM(scale), under a ruleset."""
-    name, rules = f"rho-df on LUBM({scale})", rulesets.text("rho-df")
-    return _lubm(name, "rho-df", rules, ("triple",), scale, singles, batch)
+    return rho_df_of(f"LUBM({scale})", harness.lubm(scale), singles, batch)
+
+
+def rho_df_of(name: str, paths: Iterable[Path], singles: int, batch: int) -> Case:
+    """Distinct triples of files and folders, which have their schema too, under the same rules."""
+    rules = rulesets.text("rho-df")
+    return _of_triples(f"rho-df on {name}", "rho-df", rules, ("triple",), paths, singles, batch)
 
 
 def schema_edge(case: Case, repeats: int) -> Case:
@@ -135,22 +131,21 @@ def lubm_cycles(scale: int, singles: int, batch: int) -> Case:
     """The cyclic queries of LUBM, on the same triples."""
     outputs = ("graduate", "taught")
     name = f"LUBM queries 2 and 9 on LUBM({scale})"
-    return _lubm(name, "", LUBM_CYCLES, outputs, scale, singles, batch)
+    return _of_triples(name, "", LUBM_CYCLES, outputs, harness.lubm(scale), singles, batch)
 
 
-def _lubm(
+def _of_triples(
     name: str,
     task: str,
     rules: str,
     outputs: tuple[str, ...],
-    scale: int,
+    paths: Iterable[Path],
     singles: int,
     batch: int,
 ) -> Case:
     dictionary = Dictionary()
     parameters = tuple(dictionary.intern(term) for term in VOCABULARY)
-    files = harness.lubm(scale)
-    triples = np.concatenate([block for file in files for block in read(file, dictionary)])
+    triples = np.concatenate([facts.args for path in paths for facts in load(path, dictionary)])
     rows = np.unique(triples, axis=0)
 
     def terms(ids: NDArray[np.integer]) -> pa.LargeStringArray:
@@ -254,23 +249,6 @@ def andersen(variables: int, singles: int, batch: int) -> Case:
         ("points",),
         rows,
         *choose(rows, singles, batch),
-    )
-
-
-def classification(
-    name: str, tables: Mapping[str, NDArray[np.int32]], singles: int, batch: int
-) -> Case:
-    """The classification of an ontology, given as axioms in normal form: the predicates of `EL`."""
-    rows = tagged(*tables.values())
-    return Case(
-        f"classification of {name}, {len(rows):,} axioms",
-        "el",
-        EL,
-        tuple(tables),
-        ("sub", "link"),
-        rows,
-        *choose(rows, singles, batch),
-        widths=tuple(table.shape[1] for table in tables.values()),
     )
 
 

@@ -1,13 +1,15 @@
 """Tasks that other projects publish figures of: the same tasks, with peers in the same run.
 
-    python benchmarks/published.py [TASK...] [--scale 10] [--facts DIR] [--galen DIR]
-        [--graphs 1000 2000] [--rounds 1] [--cores 1] [--quick] [--json FILE]
+    python benchmarks/published.py [TASK...] [--scale 10] [--uobm PATH...] [--facts DIR]
+        [--galen DIR] [--graphs 1000 2000] [--rounds 1] [--cores 1] [--quick] [--json FILE]
 
 - shares: the protocol of Backward/Forward (Motik, Nenov, Piro and Horrocks, AAAI 2015): random
-  facts of LUBM, from a hundred to half of all, are removed, and compared with loading the rest;
+  facts of LUBM, and of UOBM if its files are given, from a hundred to half of all, are removed, and
+  compared with loading the rest;
 - borrows: the borrow checker of Rust by the rules of Polonius, on the facts of DIR, a folder that
   `rustc -Znll-facts` wrote for a function;
-- ontology: the classification of GALEN by the rules of `dynamic-datalog`, whose files are in DIR;
+- ontology: the classification of GALEN by the rules of Nemo's evaluation (KR 2024), from DIR, the
+  folder `examples/owl-el/from-preprocessed-csv/data` of the repository `knowsys/nemo-examples`;
 - points: what variables of a made-up program like Java's point to, and what its calls reach: the
   core of Doop, of which `dynamic-datalog` has a larger part and a real program;
 - closures: the transitive closures of the graphs of Logica's benchmark, by numbers of nodes.
@@ -31,7 +33,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import borrows, calls, compare, generators, harness, programs, verdict
+from benchmarks import borrows, calls, compare, harness, ontologies, programs, verdict
 from benchmarks.peers import (
     AbsentError,
     dataflow,
@@ -46,8 +48,6 @@ from benchmarks.peers.case import checksum, middle
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from benchmarks.peers.case import Case, Result
 
     Engine = Callable[[Case], Result]
@@ -60,13 +60,14 @@ FIXED = (100, 5_000)
 """Facts that are removed, whatever the size of the input."""
 SHARES = (1, 10, 25, 50)
 """Per cent of the input that are removed."""
-CONCEPTS = 1_200
+ONTOLOGY = 1_200
+"""Classes of a made-up ontology."""
 POINTS = 4_000
 CLASSES = 60
 DENSE = 1_000
 """Nodes of the largest graph whose closure is kept up to date too."""
-GALEN = {"sub": "p", "link": "q", "chain": "r", "both": "c", "implied": "u", "subrole": "s"}
-"""Predicates of `programs.EL`, and the files of dynamic-datalog without their suffix."""
+CLASSIFIED = 1_881_946
+"""The facts that all engines of Nemo's evaluation derived from GALEN."""
 
 SHARES_HEADER = (
     "removed",
@@ -104,6 +105,7 @@ class Figure:
 
 CLOUD = "c2d-standard-32, 32 threads"
 TGDK = "Logica-TGD, TGDK 2026, artifacts"
+NEMO = "Nemo, KR 2024, nemo-examples"
 DYNAMIC = "dynamic-datalog"
 LOGICA = {
     # Nodes: Nemo and Logica on DuckDB by the processor, compiled Soufflé 2.4 by the clock.
@@ -133,12 +135,20 @@ FIGURES = (
         )
     ),
     *(
+        Figure("classification of GALEN,", engine, seconds, "clock", "not told", NEMO, same=True)
+        for engine, seconds in (
+            ("Nemo", 5.5),
+            ("Soufflé, compiled", 10.4),
+            ("Soufflé, interpreted", 13.7),
+            ("Gringo", 22.0),
+            ("VLog", 42.7),
+        )
+    ),
+    *(
         Figure(task, engine, seconds, "clock", machine, source, same=False)
         for task, engine, seconds, machine, source in (
             ("borrows", "Polonius, naive", 113.316, "not told", "its README of 2018"),
             ("borrows", "Polonius, optimized", 3.856, "not told", "its README"),
-            ("classification", "Soufflé, compiled", 198.19, "laptop, 1 core", DYNAMIC),
-            ("classification", "differential dataflow", 123.54, "laptop, 1 core", DYNAMIC),
             ("points-to", "Soufflé, compiled", 111.76, "laptop, 1 core", DYNAMIC),
             ("points-to", "differential dataflow", 161.58, "laptop, 1 core", DYNAMIC),
         )
@@ -165,8 +175,11 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("tasks", nargs="*", choices=(*TASKS, []), help="default: all")
     arguments.add_argument("--scale", type=int, default=10, choices=(1, 10, 50), help="of LUBM")
+    arguments.add_argument(
+        "--uobm", type=Path, nargs="+", default=[], metavar="PATH", help="its ontology and data"
+    )
     arguments.add_argument("--facts", type=Path, metavar="DIR", help="of a function, by rustc")
-    arguments.add_argument("--galen", type=Path, metavar="DIR", help="p.txt, q.txt and so on")
+    arguments.add_argument("--galen", type=Path, metavar="DIR", help="conj.csv.gz and so on")
     arguments.add_argument("--graphs", type=int, nargs="+", default=[1_000, 2_000], metavar="NODES")
     arguments.add_argument("--rounds", type=int, default=1, help="of every engine, by turns")
     arguments.add_argument("--cores", type=int, default=1, help="for all engines")
@@ -224,8 +237,14 @@ def known(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def shares(options: argparse.Namespace) -> Iterator[Found]:
-    """Random facts of LUBM, removed and added back, and the load of what is left."""
-    whole = programs.rho_df(1 if options.quick else options.scale, 0, 0)
+    """Random facts of universities, removed and added back, and the load of what is left."""
+    yield shares_of(programs.rho_df(1 if options.quick else options.scale, 0, 0), options)
+    if options.uobm:
+        yield shares_of(programs.rho_df_of("UOBM", options.uobm, 0, 0), options)
+
+
+def shares_of(whole: Case, options: argparse.Namespace) -> Found:
+    """The protocol for the facts of a case."""
     count = len(whole.rows)
     order = np.random.default_rng(0).permutation(count)
     sizes = sorted({*FIXED, *(count * share // 100 for share in SHARES)})
@@ -250,7 +269,7 @@ def shares(options: argparse.Namespace) -> Iterator[Found]:
         results[name] = [asdict(result) for result, _ in pairs]
     title = f"Backward/Forward's protocol, {whole.name}: random facts removed and added back"
     note = " ".join(f"{reason[0].upper()}{reason[1:]}." for reason in sorted(absent))
-    yield harness.print_table(title, SHARES_HEADER, cells, note), results, wrong
+    return harness.print_table(title, SHARES_HEADER, cells, note), results, wrong
 
 
 def share_engines(cores: int) -> list[Engine]:
@@ -306,30 +325,14 @@ def check(options: argparse.Namespace) -> Iterator[Found]:
 def ontology(options: argparse.Namespace) -> Iterator[Found]:
     """The classification of an ontology in EL."""
     if options.galen:
-        case = programs.classification("GALEN", galen(options.galen), FEW, BATCH)
+        name, axioms = "GALEN", ontologies.read(options.galen)
     else:
-        tables = generators.ontology(200 if options.quick else CONCEPTS)
-        case = programs.classification("a made-up ontology", tables, FEW, BATCH)
-    yield of_case(case, compare.engines(case, options.cores), options)
-
-
-def galen(folder: Path) -> dict[str, NDArray[np.int32]]:
-    """The axioms of GALEN from the files of dynamic-datalog: numbers with commas between them.
-
-    Raises:
-        AbsentError: A file is not there.
-    """
-    paths = {name: folder / f"{file}.txt" for name, file in GALEN.items()}
-    for path in paths.values():
-        if not path.is_file():
-            raise AbsentError(f"{path} is absent; it is in problems/galen/input.zip of {DYNAMIC}")
-    tables = {
-        name: np.unique(np.loadtxt(path, np.int64, delimiter=",", ndmin=2), axis=0)
-        for name, path in paths.items()
-    }
-    # Numbers of rows are those of an array that the driver has, so they have to be dense.
-    known = np.unique(np.concatenate([table.reshape(-1) for table in tables.values()]))
-    return {name: np.searchsorted(known, table).astype(np.int32) for name, table in tables.items()}
+        name = "a made-up ontology"
+        axioms = ontologies.made_up(200 if options.quick else ONTOLOGY)
+    case = ontologies.case(name, axioms, FEW, BATCH)
+    table, results, wrong = of_case(case, compare.engines(case, options.cores), options)
+    derived = {sum(row["facts"].values()) for rows in results.values() for row in rows}
+    yield table, results, wrong + (name == "GALEN" and derived != {CLASSIFIED})
 
 
 def points(options: argparse.Namespace) -> Iterator[Found]:

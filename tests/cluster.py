@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pyspark
+from spark_jvm import PATIENT
 
 from streamreasoner.system import jvm
 
@@ -47,6 +48,7 @@ class Cluster:
             "spark.executor.memory": "1g",
             "spark.executor.extraJavaOptions": CHEAP,
             "spark.driver.defaultJavaOptions": CHEAP,
+            **PATIENT,
         }
 
     def executors(self):

@@ -1,4 +1,4 @@
-"""Shared by the tests of a worker: one broker, one Spark JVM, and Hypothesis profiles.
+"""Shared by tests: one broker, a Spark JVM for each worker, and Hypothesis profiles.
 
 HYPOTHESIS_PROFILE is `ci` or `thorough`.
 """
@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import gc
 import logging
-from contextlib import ExitStack
 
 import pytest
 from hypothesis import HealthCheck, settings
-from recording import left_to_others
+from one_broker import one_broker
 from spark_jvm import WITH_DELTA, joined, spark_jvm, spark_session
 from thorough import PROFILE
 
 from streamreasoner.cli.logs import configure_logging
-from streamreasoner.io.kafka.broker import Broker
 
 pytest_plugins = ["kernels", "order"]
 
@@ -67,12 +65,11 @@ def own_log():
 
 
 @pytest.fixture(scope="session")
-def broker():
-    """An embedded Kafka broker, started once."""
-    with ExitStack() as stack:
-        with left_to_others():
-            started = stack.enter_context(Broker())
-        yield started
+def broker(tmp_path_factory, worker_id):
+    """The address of an embedded Kafka broker, started once for all workers."""
+    own = tmp_path_factory.getbasetemp()
+    with one_broker(own if worker_id == "master" else own.parent) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

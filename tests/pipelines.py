@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
-from spark_jvm import stop_context
+from spark_jvm import PATIENT, stop_context
 
 from streamreasoner.config import parse
 from streamreasoner.io.kafka.topics import create_topics
@@ -87,6 +87,7 @@ def new_case(broker, directory, program, *, partitions=2, topics=True, **section
         "state": {"directory": "state"},
         "pipeline": {"app_id": f"app-{name}", "batch_timeout": 600},
         "server": {"port": 0},
+        "spark": {"options": PATIENT},
     }
     for section, table in sections.items():
         raw[section] = {**raw.get(section, {}), **table}

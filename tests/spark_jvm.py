@@ -31,6 +31,11 @@ MARKS = [*MARKS_OF_AN_OWN_JVM, pytest.mark.usefixtures("joined_jvm")]
 """Marks of a module whose sessions, one at a time, join the worker's JVM."""
 MARKS_OF_KILLED_PROCESSES = [] if THOROUGH else [pytest.mark.usefixtures("joined_jvm")]
 """Marks of a module that kills processes: if there is time, each kill ends a JVM of its own."""
+PATIENT = {"spark.sql.streaming.pollingDelay": "50ms"}
+"""Options of pipelines that leave the processor to other tests while they wait for messages.
+
+By default they ask Kafka without a pause. Those of the demo do.
+"""
 WITH_DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -42,6 +47,7 @@ _OPTIONS = {
     # Room for a state in parts.
     "spark.master": "local[4]",
     "spark.driver.memory": "2g",
+    **PATIENT,
 }
 
 

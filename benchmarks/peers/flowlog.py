@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CRATE = "flowlog"
 PROGRAMS = crates.FOLDER / CRATE / "programs"
 # Its programs have these constants; so do the cases, whose vocabulary has the first ids.
-PARAMETERS = {"rho_df": (0, 1, 2, 3, 4), "sssp": (0,)}
+PARAMETERS = {"rho_df": (0, 1, 2, 3, 4), "sssp": (0,), "ontology": (0, 1)}
 
 
 def run(case: Case, mode: str = "incremental", workers: int = 1) -> Result:

@@ -21,7 +21,7 @@ from pipelines import (
     terminate,
     triple,
 )
-from spark_jvm import joined
+from spark_jvm import PATIENT, joined
 
 AGAIN = "Starting it again, to take at most"
 
@@ -72,7 +72,7 @@ def test_messages_that_do_not_fit_memory_decompressed_are_read_in_small_parts(br
         "seen(?x) :- at(?x) .\n",
         partitions=2,
         pipeline={"max_batch_bytes": 8 << 20},
-        spark={"options": {"spark.driver.memory": "480m"}},
+        spark={"options": {**PATIENT, "spark.driver.memory": "480m"}},
     )
     producer = KafkaProducer(
         bootstrap_servers=broker.bootstrap_servers, compression_type="gzip", linger_ms=0

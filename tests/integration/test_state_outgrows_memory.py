@@ -22,7 +22,7 @@ from pipelines import (
     new_case,
     produce,
 )
-from spark_jvm import MARKS_OF_AN_OWN_JVM
+from spark_jvm import MARKS_OF_AN_OWN_JVM, PATIENT
 
 from streamreasoner.backends.columnar import arena
 from streamreasoner.program import check_text
@@ -65,6 +65,7 @@ def test_a_state_that_becomes_too_large_goes_on(  # noqa: PLR0917 - fixtures
     if full == "memory":
         case.raw["pipeline"]["max_state_bytes"] = 1
         options = {
+            **PATIENT,
             "spark.driver.defaultJavaOptions": CHEAP,
             "spark.executor.extraJavaOptions": CHEAP,
             "spark.master": "local-cluster[2,2,1024]",

@@ -73,11 +73,11 @@ class EdgeTerm(Row):
 
 @dataclass(frozen=True)
 class Comparison(Row):
-    """Two terms and the comparisons that hold between them."""
+    """Two terms, and as value the comparisons that hold between them."""
 
     left: str
     right: str
-    holding: frozenset[str]
+    value: frozenset[str]
     text: str
 
 

@@ -67,7 +67,7 @@ def test_every_comparison_is_made():
     """The operators of the grammar are those of plans, and every relation between terms occurs."""
     assert {operator.value for operator in Operator} == COMPARATORS
     assert frozenset().union(*HOLDING.values()) == COMPARATORS
-    assert {row.holding for row in COMPARISONS} == set(HOLDING.values())
+    assert {row.value for row in COMPARISONS} == set(HOLDING.values())
 
 
 def test_every_function_is_applied():

@@ -25,7 +25,7 @@ ITSELF = [(each.term, each.term) for each in EDGE_TERMS]
 
 @dataclass
 class Results:
-    """What an executor says about all rows, by row; computed when the first is asked for."""
+    """What an executor says about all rows, by row; computed when first asked for."""
 
     executor: Backend
 
@@ -66,17 +66,9 @@ def results(request):
     return request.getfixturevalue(request.param)
 
 
-def rows_of(table):
-    """Parametrize a test over the rows of a table and their places in it."""
-    return pytest.mark.parametrize(
-        ("at", "row"), [pytest.param(at, row, id=str(row)) for at, row in enumerate(table)]
-    )
-
-
-@rows_of(COMPARISONS)
-def test_comparisons(results, at, row):
+def test_comparisons(results):
     """Two terms compare as the table says."""
-    assert results.comparisons[at] == row.holding
+    assert wrong(COMPARISONS, results.comparisons[: len(COMPARISONS)]) == {}
 
 
 def test_a_term_equals_itself(results):
@@ -84,10 +76,9 @@ def test_a_term_equals_itself(results):
     assert set(results.comparisons[len(COMPARISONS) :]) == {HOLDING["="]}
 
 
-@rows_of(APPLICATIONS)
-def test_functions(results, at, row):
+def test_functions(results):
     """A function or an operator has the value that the table says, or none."""
-    assert results.applications[at] == row.value
+    assert wrong(APPLICATIONS, results.applications[: len(APPLICATIONS)]) == {}
 
 
 def test_kinds(results):
@@ -95,10 +86,9 @@ def test_kinds(results):
     assert wrong((*KIND_TESTS, *WRONG_KINDS), results.applications[len(APPLICATIONS) :]) == {}
 
 
-@rows_of(AGGREGATIONS)
-def test_aggregates(results, at, row):
+def test_aggregates(results):
     """A group has the value that the table says, or none."""
-    assert results.aggregations[at] == row.value
+    assert wrong(AGGREGATIONS, results.aggregations[: len(AGGREGATIONS)]) == {}
 
 
 def test_neighbours(results):

@@ -70,6 +70,7 @@ share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
 broker.heartbeat.interval.ms=1000
 broker.session.timeout.ms=4000
+metadata.max.idle.interval.ms=0
 log.cleaner.dedupe.buffer.size=4194304
 num.network.threads=2
 num.io.threads=2

@@ -82,14 +82,3 @@ def test_too_many_edges_are_refused():
     """A graph cannot have more distinct edges than pairs of nodes."""
     with pytest.raises(ValueError, match="3 nodes do not have 7 edges"):
         generators.uniform(3, 7)
-
-
-def test_an_ontology_has_axioms_of_each_kind():
-    """Distinct ones; concepts are below themselves, and roles stand where roles belong."""
-    tables = generators.ontology(60)
-
-    assert all(len(rows) and distinct(rows) for rows in tables.values())
-    assert {(i, i) for i in range(60)} <= {tuple(row) for row in tables["sub"].tolist()}
-    concepts = [tables["sub"], tables["both"], tables["link"][:, ::2], tables["implied"][:, ::2]]
-    roles = [tables["link"][:, 1], tables["implied"][:, 1], tables["subrole"], tables["chain"]]
-    assert max(rows.max() for rows in concepts) < 60 <= min(rows.min() for rows in roles)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import generators, programs
+from benchmarks import borrows, calls, generators, ontologies, programs
 from benchmarks.peers import AbsentError, crates, dataflow, flowlog, nemo, pathway
 from benchmarks.peers.case import Result, middle
 from benchmarks.peers.clock import Clock, Seconds, median
@@ -24,7 +24,9 @@ CASES = [
     programs.cspa("httpd", 0.0002, 2, 20),
     programs.csda(2, 2, 20),
     programs.andersen(30, 2, 10),
-    programs.classification("axioms", generators.ontology(60), 2, 10),
+    ontologies.case("axioms", ontologies.made_up(60), 2, 10),
+    borrows.case("a function", borrows.made_up(100), 2, 10),
+    calls.case("classes", calls.program(4), 2, 10),
 ]
 TOLD = {
     "facts": {"path": 3},
