@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _MAP_NORESERVE = 0x4000
 _GIBIBYTE = 1 << 30
+_mincore = ctypes.CDLL(None).mincore
+_mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 HUGE_PAGE = 2 << 20
 """Bytes of a huge page."""
 
@@ -73,8 +75,7 @@ class ReservedColumn:
         """Bytes of the pages of the first *items* items that have been written, or read."""
         pages = -(-items * self.dtype.itemsize // mmap.PAGESIZE)
         found = np.zeros(pages, np.uint8)
-        size, flags = ctypes.c_size_t(mmap.PAGESIZE * pages), ctypes.c_void_p(found.ctypes.data)
-        ctypes.CDLL(None).mincore(ctypes.c_void_p(self.address), size, flags)
+        _mincore(self.address, mmap.PAGESIZE * pages, found.ctypes.data)
         return mmap.PAGESIZE * int(np.count_nonzero(found & 1))
 
     def clear(self) -> None:
