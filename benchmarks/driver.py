@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.peers.case import integers, numbers
 from streamreasoner.backends.columnar.backend import ColumnarBackend
-from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records import layout, slots
 from streamreasoner.engine.circular import check_order
 from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.input.given import with_copies
@@ -132,11 +132,11 @@ class Kernel:
         """Make the system allocate as much memory as the state of another kernel uses."""
         state, used = self._backend._state, other._backend._state  # noqa: SLF001 - to measure it
         facts = other.statistics().facts
-        slots = int(used.scalars[layout.FACT_MASK]) + 1
+        words = slots.WORDS << int(used.scalars[layout.FACT_SIZE])
         for column, count in (
             (layout.ARENA, int(used.scalars[layout.TOP])),
-            (layout.FACT_TABLE, slots),
-            (layout.FACT_TABLE + 1, slots),
+            (layout.FACT_TABLE, words),
+            (layout.FACT_TABLE + 1, words),
             (layout.JOURNAL_FACTS, facts),
             (layout.JOURNAL_NEXT, facts),
             (layout.TOUCHED_NODES, facts),

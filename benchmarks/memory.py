@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 
 from benchmarks import harness
 from benchmarks.driver import Kernel, updates
-from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records import layout, slots
 from streamreasoner.io.formats.ntriples import read
 from streamreasoner.rdf.dictionary import ID_BYTES, MAX_TERMS, Dictionary
 from streamreasoner.rdf.kernels.term_texts import BLOCK
@@ -71,8 +71,7 @@ def facts(scale: int) -> dict[str, float]:
     kernel = Kernel("rho-df", dictionary)
     kernel.load([updates("triple", np.concatenate(triples), 1)])
     state = kernel._backend._state  # noqa: SLF001 - parts of what is in use
-    records = state.slots & layout.LOW
-    records = records[records != 0]
+    records = state.slots[state.slots != 0].astype(np.int64)
     headers = state.units.view(np.int32)[layout.WORDS * records + layout.HEADER]
     sizes = state.column(layout.CLASSES).reshape(-1, layout.CLASS_WIDTH)
     of_class = np.bincount(headers & layout.CLASS_BITS, minlength=len(sizes))
@@ -89,7 +88,7 @@ def facts(scale: int) -> dict[str, float]:
     }
     parts["padding"] = layout.UNIT_BYTES * units - sum(parts.values())
     parts["other_records"] = layout.UNIT_BYTES * (int(scalars[layout.TOP]) - units)
-    parts["table"] = 8 * (int(scalars[layout.FACT_MASK]) + 1)
+    parts["table"] = slots.BYTES << int(scalars[layout.FACT_SIZE])
     parts["all"] = kernel.statistics().bytes
     parts["groups"] = 2 * parts["all"] - sum(parts.values())
     return {"facts": len(records)} | {
@@ -219,7 +218,7 @@ def tables(figures: dict[str, Any]) -> list[dict[str, Any]]:
             "Bytes of a fact",
             ("facts", *(name.replace("_", " ") for name in FACT_SIZES)),
             [(of_facts["facts"], *(of_facts[name] for name in FACT_SIZES))],
-            "LUBM under `rho-df`. Groups: arrays by id, and slots of groups with longer keys.",
+            "LUBM under `rho-df`. Groups: pages of arrays by id, and the table of longer keys.",
         ),
         harness.print_table(
             "Bytes of a term",

@@ -21,6 +21,7 @@ from streamreasoner.native.compile import kernel
 
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)
+_FIRST = ir.Constant(ir.IntType(32), 0)  # place in a vector
 # A negative index counts from the length. If that is 0, LLVM sees that there is nothing to do.
 _LENGTH = 1 << 40 if config.BOUNDSCHECK else 0
 
@@ -379,3 +380,19 @@ def double_of_bits(typingctx, bits):
         return builder.bitcast(arguments[0], ir.DoubleType())
 
     return types.float64(types.int64), codegen
+
+
+@intrinsic
+def equal_bytes(typingctx, address, byte):
+    """Which of 16 bytes, at an address that is a multiple of 16, equal one: bits of an int64."""
+
+    def codegen(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], ir.VectorType(_BYTE, 16).as_pointer())
+        found = builder.load(pointer, align=16)
+        one = builder.insert_element(found, builder.trunc(arguments[1], _BYTE), _FIRST)
+        places = ir.Constant(ir.VectorType(_FIRST.type, 16), [0] * 16)
+        each = builder.shuffle_vector(one, one, places)
+        equal = builder.icmp_unsigned("==", found, each)
+        return builder.zext(builder.bitcast(equal, ir.IntType(16)), _WORD)
+
+    return types.int64(types.int64, types.int64), codegen

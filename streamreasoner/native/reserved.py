@@ -7,6 +7,7 @@ addresses.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _MAP_NORESERVE = 0x4000
 _GIBIBYTE = 1 << 30
+_mincore = ctypes.CDLL(None).mincore
+_mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 HUGE_PAGE = 2 << 20
 """Bytes of a huge page."""
 
@@ -67,6 +70,13 @@ class ReservedColumn:
             self._advise(mmap.MADV_HUGEPAGE, HUGE_PAGE)
         self.array: NDArray[Any] = np.frombuffer(self._mapping, dtype=self.dtype, count=capacity)
         self.address: int = self.array.ctypes.data
+
+    def resident(self, items: int) -> int:
+        """Bytes of the pages of the first *items* items that have been written, or read."""
+        pages = -(-items * self.dtype.itemsize // mmap.PAGESIZE)
+        found = np.zeros(pages, np.uint8)
+        _mincore(self.address, mmap.PAGESIZE * pages, found.ctypes.data)
+        return mmap.PAGESIZE * int(np.count_nonzero(found & 1))
 
     def clear(self) -> None:
         """Return all pages to the operating system; all items are zero again."""

@@ -45,7 +45,7 @@ def test_an_epoch_that_is_interrupted_is_rolled_back(monkeypatch):
     state = driver.session.engine._backend  # noqa: SLF001 - nothing else has its threads
 
     def interrupted(*tables):
-        if state._threads._scalars[layout.GROUP_MASK] > state._state.scalars[layout.GROUP_MASK]:  # noqa: SLF001
+        if state._threads._scalars[layout.GROUP_SIZE] > state._state.scalars[layout.GROUP_SIZE]:  # noqa: SLF001
             raise KeyboardInterrupt
         return accumulate(*tables)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.columnar.kernels.joining import blocks, gather
-from streamreasoner.backends.columnar.kernels.records import layout, pending, walk
+from streamreasoner.backends.columnar.kernels.records import layout, pending, slots, walk
 from streamreasoner.backends.columnar.kernels.records.counter import recount
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import FIRST_ITEM
 from streamreasoner.backends.columnar.read_index import ReadIndex
@@ -27,7 +27,7 @@ ADDRESSABLE_UNITS = _ID_LIMIT
 _LEAST_FACT = 16  # bytes of a record with an argument at most, and without links
 _LEAST_ENTRY = 8  # bytes of an entry
 _LEAST_GROUP = 16  # bytes of a group with a key
-_FIRST_TABLE_SIZE = 1 << 12
+_FIRST_BITS = 9  # 32 KiB of each table
 _SORTED_SHARE = 8  # sorted groups have at most this share of the memory
 _LOG_SHARE = 64  # the log of a load, and its rows by group, have at most this share of the memory
 _TARGET_SHARE = 128  # the targets of a load have at most this share of the memory; so have places
@@ -96,10 +96,10 @@ class Arena:
         targets = reservable(share * 4 * _TARGET_SHARE, at_most=_ID_LIMIT)
         self._reserved = {
             layout.ARENA: ReservedColumn(np.int64, units, huge_pages=True),
-            layout.FACT_TABLE: ReservedColumn(np.int64, 4 * facts, huge_pages=True),
-            layout.FACT_TABLE + 1: ReservedColumn(np.int64, 4 * facts, huge_pages=True),
-            layout.GROUP_TABLE: ReservedColumn(np.int64, 4 * groups, huge_pages=True),
-            layout.GROUP_TABLE + 1: ReservedColumn(np.int64, 4 * groups, huge_pages=True),
+            layout.FACT_TABLE: ReservedColumn(np.int32, 4 * facts, huge_pages=True),
+            layout.FACT_TABLE + 1: ReservedColumn(np.int32, 4 * facts, huge_pages=True),
+            layout.GROUP_TABLE: ReservedColumn(np.int32, 4 * groups, huge_pages=True),
+            layout.GROUP_TABLE + 1: ReservedColumn(np.int32, 4 * groups, huge_pages=True),
             layout.JOURNAL_FACTS: ReservedColumn(np.int64, facts, huge_pages=True),
             layout.JOURNAL_ENTRIES: ReservedColumn(np.int64, 2 * entries, huge_pages=True),
             layout.JOURNAL_NEXT: ReservedColumn(np.int32, facts, huge_pages=True),
@@ -145,8 +145,8 @@ class Arena:
         self.table[layout.CALL] = builtins.address
         self.scalars[layout.TOP] = layout.FIRST_RECORD
         self.scalars[layout.CAPACITY] = units
-        self.scalars[layout.FACT_MASK] = _FIRST_TABLE_SIZE - 1
-        self.scalars[layout.GROUP_MASK] = _FIRST_TABLE_SIZE - 1
+        self.scalars[layout.FACT_SIZE] = _FIRST_BITS
+        self.scalars[layout.GROUP_SIZE] = _FIRST_BITS
         self.scalars[layout.CHANGED_GROUP] = -1
         self.scalars[layout.UNSETTLED_GROUP] = -1
         self.scalars[layout.EPOCH] = 1
@@ -238,11 +238,12 @@ class Arena:
         return arena
 
     @property
-    def slots(self) -> NDArray[np.int64]:
-        """The slots of the table of facts."""
+    def slots(self) -> NDArray[np.int32]:
+        """The table of facts, int32 of shape (buckets, ids): 0 where there is none."""
         buffer = layout.FACT_TABLE + int(self.scalars[layout.FACT_BUFFER])
-        slots: NDArray[np.int64] = self._reserved[buffer].array
-        return slots[: self.scalars[layout.FACT_MASK] + 1]
+        words: NDArray[np.int32] = self._reserved[buffer].array
+        used = words[: slots.WORDS << int(self.scalars[layout.FACT_SIZE])]
+        return used.reshape(-1, slots.WORDS)[:, slots.FIRST :]
 
     @property
     def journaled(self) -> NDArray[np.int64]:
@@ -288,7 +289,8 @@ class Arena:
         return Fill(UNIT_BYTES * top, UNIT_BYTES * capacity)
 
     def bytes(self, ids: int) -> int:
-        """Memory of facts, groups and their tables, with *ids* terms in the dictionary."""
-        slots = self.scalars[layout.FACT_MASK] + self.scalars[layout.GROUP_MASK] + 2
-        arrays = len(self._indexes) + self.tables.counters
-        return int(8 * (self.scalars[layout.TOP] + slots)) + 4 * ids * arrays + self.reads.nbytes
+        """Memory of facts, groups, their tables, and written pages of arrays by one of *ids*."""
+        top, *sizes = self.scalars[[layout.TOP, layout.FACT_SIZE, layout.GROUP_SIZE]].tolist()
+        used = UNIT_BYTES * top + sum(slots.BYTES << size for size in sizes)
+        by_id = [*self._indexes.values(), *self._counters[: self.tables.counters]]
+        return used + sum(column.resident(ids) for column in by_id) + self.reads.nbytes

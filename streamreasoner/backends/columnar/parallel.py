@@ -33,7 +33,7 @@ CHUNK = 1 << 16
 LIMIT = 1 << 17  # rows of a buffer
 _GROUP_CHUNKS = 8  # chunks per reservation of memory for groups
 _SORTED = (layout.SORTED_GROUP_COUNT, layout.INTERSECTED, layout.GATHERED)
-_GROUPS = (layout.GROUP_MASK, layout.GROUP_BUFFER, layout.GROUP_COUNT)
+_GROUPS = (layout.GROUP_SIZE, layout.GROUP_BUFFER, layout.GROUP_COUNT)
 
 
 class Threads:
@@ -76,7 +76,7 @@ class Threads:
             return lambda table: pending.stage(table, relation, arity, chunk, multiplicities[rows])
 
         count = len(multiplicities)
-        slots.reserve(self._state.table, layout.FACT_TABLE, layout.FACT_MASK, count)
+        slots.reserve(self._state.table, layout.FACT_TABLE, layout.FACT_SIZE, count)
         return self._run([stage(start) for start in range(0, count, CHUNK)])
 
     def derive(self, values: layout.Int64s, iteration: int) -> int:
@@ -157,7 +157,7 @@ class Threads:
         state[layout.BUSY] = int(full is not None)
         if full is not None:
             waiting = pending.pending_count(full)
-            slots.reserve(self._state.table, layout.FACT_TABLE, layout.FACT_MASK, waiting)
+            slots.reserve(self._state.table, layout.FACT_TABLE, layout.FACT_SIZE, waiting)
         pending.share_fact_table(filling, self._state.table)
         if joining[layout.CAPACITY] - joining[layout.TOP] >= needed:
             return layout.OK

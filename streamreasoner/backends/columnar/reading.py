@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.compiler.numbering import Numbering
     from streamreasoner.engine.ports import Bound
 
-_SLOTS = 1 << 20  # of the table of facts that are looked through at a time
+_BUCKETS = 1 << 16  # of the table of facts that are looked through at a time
 
 
 def relation_of(numbering: Numbering, predicate: str, args: NDArray[np.int32]) -> tuple[int, int]:
@@ -89,9 +89,9 @@ def records_of(
     is_wanted = np.isin(of_class, relations)
     words, slots = state.units.view(np.int32), state.slots
     found = [np.empty((2, 0), np.int32)]
-    for start in range(0, len(slots), _SLOTS):
-        records = slots[start : start + _SLOTS] & layout.LOW
-        records = records[records != 0]
+    for start in range(0, len(slots), _BUCKETS):
+        records = slots[start : start + _BUCKETS]
+        records = records[records != 0].astype(np.int64)
         kinds = words[layout.WORDS * records + layout.HEADER] & layout.CLASS_BITS
         mine = is_wanted[kinds]
         found.append(np.array((records[mine], of_class[kinds[mine]]), np.int32))

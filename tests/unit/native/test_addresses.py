@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from streamreasoner.native import addresses
 from streamreasoner.native.compile import kernel
+from streamreasoner.native.reserved import ReservedColumn
 
 WORDS = st.one_of(
     st.integers(0, 2**64 - 1),
@@ -29,6 +30,12 @@ def compute(words, left, right, whole, doubles):
         doubles[at] = addresses.double_of_bits(left[at])
         whole[at, 2] = addresses.double_bits(doubles[at])
         words[at] = addresses.multiply_fold(words[at], np.uint64(right[at]))
+
+
+@kernel
+def equal(address, byte):
+    """The 16 bytes at an address that equal one."""
+    return addresses.equal_bytes(address, byte)
 
 
 @kernel
@@ -129,3 +136,13 @@ def test_a_c_function_is_called_with_both_arguments():
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(lambda a, b: a - b)
 
     assert call(ctypes.cast(function, ctypes.c_void_p).value, 3, 5) == -2
+
+
+@given(st.binary(min_size=16, max_size=16), st.integers(0, 15))
+def test_bytes_are_compared_at_once(content, at):
+    """Bits are in the order of the bytes; one byte at least equals itself."""
+    column = ReservedColumn(np.uint8, 32)
+    column.array[16:] = np.frombuffer(content, np.uint8)
+    expected = sum(1 << i for i in range(16) if content[i] == content[at])
+
+    assert equal(column.address + 16, content[at]) == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import subprocess
 import sys
 import weakref
@@ -27,6 +28,18 @@ def test_reserving_costs_no_memory():
     assert column.array[-1] == 0
     assert column.array.ctypes.data == column.address
     assert psutil.Process().memory_info().rss - before < 64 << 20
+
+
+def test_pages_that_were_written_are_counted():
+    """Of the first items, whose last page counts as a whole."""
+    column = ReservedColumn(np.int32, 1 << 20)
+    page = mmap.PAGESIZE // 4
+    column.array[3] = column.array[5 * page] = column.array[100 * page] = 1
+
+    assert column.resident(1 << 20) == 3 * mmap.PAGESIZE
+    assert column.resident(5 * page + 1) == 2 * mmap.PAGESIZE
+    assert column.resident(5 * page) == mmap.PAGESIZE
+    assert column.resident(0) == 0
 
 
 def test_clearing_gives_pages_back():

@@ -17,7 +17,7 @@ from thorough import THOROUGH
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.kernels.joining import derive
-from streamreasoner.backends.columnar.kernels.records import layout, pending
+from streamreasoner.backends.columnar.kernels.records import layout, pending, slots
 from streamreasoner.backends.columnar.kernels.records.fact_record import find
 from streamreasoner.backends.columnar.kernels.records.layout import LOW
 from streamreasoner.backends.columnar.kernels.settling import reduce, settle
@@ -165,10 +165,13 @@ class Memory:
 
     # Reading -------------------------------------------------------------------------------------
 
-    def slots(self, column, mask, buffer):
-        """The ids in an open-addressing table."""
-        slots = self.reserved(column + int(self.scalars[buffer]))[: int(self.scalars[mask]) + 1]
-        return (slots[slots != 0] & LOW).tolist()
+    def held(self, column, bits, buffer):
+        """The ids in a hash table."""
+        words = self.reserved(column + int(self.scalars[buffer]))
+        ids = words[: slots.WORDS << int(self.scalars[bits])].reshape(-1, slots.WORDS)[
+            :, slots.FIRST :
+        ]
+        return ids[ids != 0].tolist()
 
     def fact(self, address):
         """The fact of a record."""
@@ -221,7 +224,7 @@ class Memory:
 
     def records(self):
         """Fact -> record, of all facts in the table of facts."""
-        addresses = self.slots(layout.FACT_TABLE, layout.FACT_MASK, layout.FACT_BUFFER)
+        addresses = self.held(layout.FACT_TABLE, layout.FACT_SIZE, layout.FACT_BUFFER)
         records = {self.fact(address): self.record(address) for address in addresses}
         assert len(records) == len(addresses) == self.scalars[layout.FACT_COUNT]
         return records
@@ -314,7 +317,7 @@ class Memory:
 
     def groups(self):
         """The records in the table of groups."""
-        return self.slots(layout.GROUP_TABLE, layout.GROUP_MASK, layout.GROUP_BUFFER)
+        return self.held(layout.GROUP_TABLE, layout.GROUP_SIZE, layout.GROUP_BUFFER)
 
     def members(self, number, key):
         """The facts of a group, in the order of its links, which agree in both directions."""

@@ -26,9 +26,8 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import (
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.parts.owners import is_copy
 from streamreasoner.backends.columnar.kernels.records.pending import flush, push
-from streamreasoner.backends.columnar.kernels.records.slots import reserve
+from streamreasoner.backends.columnar.kernels.records.slots import fact_at, fact_words, reserve
 from streamreasoner.backends.columnar.kernels.settling.settle import clear_class_lists
-from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 BLOCK = 32
@@ -47,12 +46,11 @@ def asserted(table: layout.Int64s, records: layout.Int32s) -> int:
         table: The addresses.
         records: Has room for all facts. They come in no particular order.
     """
-    slots = int64_column(views.fact_table(table))
-    mask = views.scalars(table)[layout.FACT_MASK]
+    words = fact_words(table)
     count = 0
-    for i in range(mask + 1):
-        views.prefetch_unit(table, lists.lower(slots[(i + _AHEAD) & mask]))
-        fact = lists.lower(slots[i])
+    for i in range(words):
+        views.prefetch_unit(table, fact_at(table, (i + _AHEAD) & (words - 1)))
+        fact = fact_at(table, i)
         if fact != 0 and _multiplicity(table, fact, 0) != 0 and not is_copy(table, fact):
             records[count] = fact
             count += 1
@@ -70,7 +68,7 @@ def _multiplicity(table: layout.Int64s, fact: int, iteration: int) -> int:
 @kernel
 def assert_again(table: layout.Int64s, former: layout.Int64s, records: layout.Int32s) -> int:
     """Add what is asserted of the records of a former state; returns a status."""
-    reserve(table, layout.FACT_TABLE, layout.FACT_MASK, len(records))
+    reserve(table, layout.FACT_TABLE, layout.FACT_SIZE, len(records))
     for i in range(len(records)):
         fact = records[i]
         kind = facts.class_of(former, fact)
@@ -195,13 +193,12 @@ def _add_lost(table: layout.Int64s, former: layout.Int64s, found: layout.Int64s)
     The commit drops them, like those that an epoch has left without multiplicities. No one looks
     them up until then, so they are not entered in the table of facts.
     """
-    slots = int64_column(views.fact_table(former))
-    mask = views.scalars(former)[layout.FACT_MASK]
-    for i in range(mask + 1):
-        ahead = slots[(i + _AHEAD) & mask]
-        if not _is_marked(found, lists.lower(ahead)):
-            views.prefetch_unit(former, lists.lower(ahead))
-        fact = lists.lower(slots[i])
+    words = fact_words(former)
+    for i in range(words):
+        ahead = fact_at(former, (i + _AHEAD) & (words - 1))
+        if not _is_marked(found, ahead):
+            views.prefetch_unit(former, ahead)
+        fact = fact_at(former, i)
         if fact == 0 or _is_marked(found, fact) or facts.has(former, fact, layout.FRESH):
             continue
         if _add_empty(table, former, fact) != layout.OK:

@@ -24,9 +24,9 @@ from streamreasoner.backends.columnar.kernels.records.entry import (
 from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, classify, release
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.pending import flush
+from streamreasoner.backends.columnar.kernels.records.slots import fact_at, fact_words, set_fact_at
 from streamreasoner.backends.columnar.kernels.records.work import start_clock
 from streamreasoner.backends.columnar.kernels.settling.lattice import restore_group, unmark_group
-from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 RELINKED = 1
@@ -47,9 +47,8 @@ def detach(table: layout.Int64s, new_table: layout.Int64s, needed: layout.Int64s
         new_table: The addresses under the new program.
         needed: Output: number of the records that they will move to, by units.
     """
-    slots = int64_column(views.fact_table(table))
-    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
-        fact = lists.lower(slots[i])
+    for i in range(fact_words(table)):
+        fact = fact_at(table, i)
         if fact == 0:
             continue
         before = facts.class_of(table, fact)
@@ -95,9 +94,8 @@ def relocate(
         sizes: Output: number of facts by class, int64.
         effects: Output: CONVERTED or RELINKED, by class.
     """
-    slots = int64_column(views.fact_table(table))
-    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
-        fact = lists.lower(slots[i])
+    for i in range(fact_words(table)):
+        fact = fact_at(table, i)
         if fact == 0:
             continue
         before = facts.class_of(table, fact)
@@ -118,16 +116,15 @@ def relocate(
         if lattice != 0:
             facts.mark(table, moved, layout.UNLISTED)
             effects[kind] = max(effects[kind], RELINKED)
-        slots[i] = lists.pack(lists.upper(slots[i]), moved)
+        set_fact_at(table, i, moved)
         release(table, fact, facts.class_field(old_table, before, layout.CLASS_UNITS))
 
 
 @kernel
 def attach(table: layout.Int64s) -> int:
     """Add relocated facts to their groups; returns a status."""
-    slots = int64_column(views.fact_table(table))
-    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
-        fact = lists.lower(slots[i])
+    for i in range(fact_words(table)):
+        fact = fact_at(table, i)
         if fact == 0 or not facts.has(table, fact, layout.MARKED):
             continue
         facts.unmark(table, fact, layout.MARKED)
@@ -144,11 +141,10 @@ def attach(table: layout.Int64s) -> int:
 @kernel
 def restore_winners(table: layout.Int64s, values: layout.Int64s, effects: layout.Int32s) -> int:
     """Restore the winners of the groups of relocated candidates; returns a status."""
-    slots = int64_column(views.fact_table(table))
     status = layout.OK
     for restoring in (True, False):
-        for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
-            fact = lists.lower(slots[i])
+        for i in range(fact_words(table)):
+            fact = fact_at(table, i)
             if fact != 0 and effects[facts.class_of(table, fact)] == RELINKED:
                 if restoring:
                     status = max(status, restore_group(table, values, fact))
@@ -160,9 +156,8 @@ def restore_winners(table: layout.Int64s, values: layout.Int64s, effects: layout
 @kernel
 def journal_converted(table: layout.Int64s, effects: layout.Int32s) -> None:
     """Journal the facts of CONVERTED classes, so that all of them are settled again."""
-    slots = int64_column(views.fact_table(table))
-    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
-        fact = lists.lower(slots[i])
+    for i in range(fact_words(table)):
+        fact = fact_at(table, i)
         if fact != 0 and effects[facts.class_of(table, fact)] == CONVERTED:
             journal_fact(table, fact)
 
@@ -180,12 +175,11 @@ def evaluate_in_full(
         items: int32 rows of plan, sign, stratum, and the class field that holds strata.
     """
     scalars = views.scalars(table)
-    slots = int64_column(views.fact_table(table))
     drivers = views.deltas(table)
     count = 0
     # Derivations may grow the table of facts, so the drivers are collected first.
-    for i in range(scalars[layout.FACT_MASK] + 1):
-        fact = lists.lower(slots[i])
+    for i in range(fact_words(table)):
+        fact = fact_at(table, i)
         kind = facts.class_of(table, fact)
         if fact != 0 and starts[kind] != starts[kind + 1] and has_transitions(table, fact):
             drivers[count] = fact

@@ -164,7 +164,7 @@ def _crown(table: layout.Int64s, lattice: int, group: int, iteration: int) -> in
         fact = new_candidate(table, relation, group, iteration, 0)
         if fact == 0:
             return layout.FULL
-        insert(table, layout.FACT_TABLE, layout.FACT_MASK, tag, fact)
+        insert(table, layout.FACT_TABLE, layout.FACT_SIZE, tag, fact)
     if not record_winner(table, at, iteration, fact, before):
         return layout.FULL
     units[at + layout.LOG_WINNER] = fact

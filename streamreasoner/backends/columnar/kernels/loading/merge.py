@@ -23,7 +23,6 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import (
 )
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, log_rows, views
 from streamreasoner.backends.columnar.kernels.records.slots import put, reserve
-from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 _AHEAD = 16  # rows between prefetching a cache line and reading it
@@ -176,17 +175,12 @@ def new_candidate(
 def _enter_records(table: layout.Int64s, created: int) -> None:
     """Enter the slots that the log has in the table of facts."""
     entered = views.log(table)
-    reserve(table, layout.FACT_TABLE, layout.FACT_MASK, created)
-    slots = int64_column(views.fact_table(table))
+    reserve(table, layout.FACT_TABLE, layout.FACT_SIZE, created)
+    address, bits = views.fact_table(table), views.scalars(table)[layout.FACT_SIZE]
     for i in range(created + _AHEAD):
         if i < created:
             prefetch_slot(table, lists.upper(entered[i]))
         if i >= _AHEAD:
             slot = entered[i - _AHEAD]
-            put(
-                slots,
-                views.scalars(table)[layout.FACT_MASK],
-                lists.upper(slot),
-                lists.lower(slot),
-            )
+            put(address, bits, lists.upper(slot), lists.lower(slot))
     views.scalars(table)[layout.FACT_COUNT] += created

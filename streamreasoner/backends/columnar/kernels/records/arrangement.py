@@ -10,18 +10,17 @@ These groups are always records, and the index of a lattice holds their ids.
 
 from __future__ import annotations
 
-from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records import layout, slots
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     allocate,
     index_id,
     key_position,
     release,
 )
-from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
-from streamreasoner.backends.columnar.kernels.records.slots import delete, hash_cells, insert
+from streamreasoner.backends.columnar.kernels.records.fields import facts, views
 from streamreasoner.backends.columnar.kernels.records.walk import forget_milestones
 from streamreasoner.backends.columnar.kernels.records.winners import forget_winners
-from streamreasoner.native.addresses import fixed_address, int32_column, int64_column
+from streamreasoner.native.addresses import int32_column
 from streamreasoner.native.compile import inlined, kernel
 
 
@@ -30,17 +29,13 @@ def find_group(
     table: layout.Int64s, arrangement: int, cells: layout.Int32s, at: int, count: int, tag: int
 ) -> int:
     """The group with this key, or 0."""
-    slots = int64_column(
-        fixed_address(table, layout.GROUP_TABLE + views.scalars(table)[layout.GROUP_BUFFER])
-    )
-    mask = views.scalars(table)[layout.GROUP_MASK]
-    i = tag & mask
-    while True:
-        slot = slots[i]
-        if slot == 0:
-            return 0
-        if lists.upper(slot) == tag:
-            group = lists.lower(slot)
+    address, bits = views.group_table(table), views.scalars(table)[layout.GROUP_SIZE]
+    start, check = slots.home(tag, bits), slots.check_of(tag, bits)
+    bucket = start
+    while bucket >= 0:
+        found = slots.matches(address, bucket, check)
+        while found != 0:
+            group = slots.first_match(address, bucket, found)
             if facts.arrangement_of(table, group) == arrangement:
                 base = facts.key_at(group)
                 j = 0
@@ -48,7 +43,9 @@ def find_group(
                     j += 1
                 if j == count:
                     return group
-        i = (i + 1) & mask
+            found &= found - 1
+        bucket = slots.next_bucket(address, bucket, start, bits)
+    return 0
 
 
 @inlined
@@ -59,7 +56,7 @@ def find_first(
     index = views.index(table, arrangement)
     if index != 0:
         return int32_column(index)[cells[at]]
-    tag = hash_cells(arrangement, cells, at, count)
+    tag = slots.hash_cells(arrangement, cells, at, count)
     group = find_group(table, arrangement, cells, at, count, tag)
     return facts.first_member(table, group) if group != 0 else 0
 
@@ -73,7 +70,7 @@ def _load_key(table: layout.Int64s, arrangement: int, fact: int) -> tuple[int, i
         views.scratch(table)[layout.ARRANGED_KEY + i] = facts.argument(
             table, fact, views.operands(table)[start + i]
         )
-    return count, hash_cells(arrangement, views.scratch(table), layout.ARRANGED_KEY, count)
+    return count, slots.hash_cells(arrangement, views.scratch(table), layout.ARRANGED_KEY, count)
 
 
 @kernel
@@ -119,8 +116,8 @@ def drop_group(table: layout.Int64s, group: int, extra: int) -> None:
     if index != 0:
         int32_column(index)[views.words(table)[facts.key_at(group)]] = 0
     else:
-        tag = hash_cells(arrangement, views.words(table), facts.key_at(group), count)
-        delete(table, layout.GROUP_TABLE, layout.GROUP_MASK, tag, group)
+        tag = slots.tag_of_group(table, group)
+        slots.delete(table, layout.GROUP_TABLE, layout.GROUP_SIZE, tag, group)
     release(table, group, facts.group_units(count) + extra)
 
 
@@ -137,7 +134,7 @@ def _new_group(table: layout.Int64s, arrangement: int, fact: int, extra: int) ->
     if index != 0:
         int32_column(index)[views.scratch(table)[layout.ARRANGED_KEY]] = group
     else:
-        insert(table, layout.GROUP_TABLE, layout.GROUP_MASK, tag, group)
+        slots.insert(table, layout.GROUP_TABLE, layout.GROUP_SIZE, tag, group)
     return group
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
-from streamreasoner.native.addresses import int32_column, int64_column
+from streamreasoner.backends.columnar.kernels.records.slots import fact_at, fact_words
+from streamreasoner.native.addresses import int32_column
 from streamreasoner.native.compile import inlined, kernel
 
 
@@ -108,9 +109,8 @@ def uncount(table: layout.Int64s) -> None:
 @kernel
 def recount(table: layout.Int64s) -> None:
     """Fill the counters, which are all 0, from the transitions of all facts."""
-    slots = int64_column(views.fact_table(table))
-    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
-        fact = lists.lower(slots[i])
+    for i in range(fact_words(table)):
+        fact = fact_at(table, i)
         present = presence(table, fact) if fact != 0 else 0
         if present != 0:
             _count_in_strata(table, fact, 0, views.scalars(table)[layout.STRATA], present)

@@ -196,7 +196,7 @@ def new_record(
     """
     fact = write_record(table, header, cells, at, iteration, multiplicity)
     if fact != 0:
-        insert(table, layout.FACT_TABLE, layout.FACT_MASK, tag, fact)
+        insert(table, layout.FACT_TABLE, layout.FACT_SIZE, tag, fact)
     return fact
 
 

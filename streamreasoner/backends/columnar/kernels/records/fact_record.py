@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records import layout, slots
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
-from streamreasoner.backends.columnar.kernels.records.slots import delete, hash_cells, mix
-from streamreasoner.native.addresses import fixed_address, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
 
 
@@ -61,7 +59,7 @@ def classify(table: layout.Int64s, relation: int, cells: layout.Int32s, at: int)
     while position >= 0:
         key = lists.pack(node, cells[at + position])
         node = nodes[layout.TRIE_WIDTH * node + layout.TRIE_DEFAULT]
-        i = mix(0, key) & mask
+        i = slots.mix(0, key) & mask
         while children[layout.TRIE_WIDTH * i + layout.TRIE_CHILD] >= 0:
             if children[layout.TRIE_WIDTH * i + layout.TRIE_KEY] == key:
                 node = children[layout.TRIE_WIDTH * i + layout.TRIE_CHILD]
@@ -74,30 +72,29 @@ def classify(table: layout.Int64s, relation: int, cells: layout.Int32s, at: int)
 @inlined
 def tag_of(table: layout.Int64s, relation: int, cells: layout.Int32s, at: int) -> int:
     """Hash of a fact's relation and arguments."""
-    return hash_cells(relation, cells, at, views.arity(table, relation))
+    return slots.hash_cells(relation, cells, at, views.arity(table, relation))
 
 
 @inlined
 def prefetch_slot(table: layout.Int64s, tag: int) -> None:
-    """Prefetch the first slot of *tag*."""
-    slots = fixed_address(table, layout.FACT_TABLE + views.scalars(table)[layout.FACT_BUFFER])
-    prefetch(slots + layout.UNIT_BYTES * (tag & views.scalars(table)[layout.FACT_MASK]))
+    """Prefetch the bucket of *tag*."""
+    slots.prefetch_bucket(views.fact_table(table), views.scalars(table)[layout.FACT_SIZE], tag)
 
 
 @inlined
 def prefetch_record(table: layout.Int64s, tag: int) -> int:
-    """Prefetch the first record with *tag*; returns it, or 0 if there is none."""
-    slots = int64_column(views.fact_table(table))
-    mask = views.scalars(table)[layout.FACT_MASK]
-    i = tag & mask
-    slot = slots[i]
-    while slot != 0 and lists.upper(slot) != tag:
-        i = (i + 1) & mask
-        slot = slots[i]
-    fact = lists.lower(slot)
-    if fact != 0:
-        views.prefetch_fact(table, fact)
-    return fact
+    """Prefetch the first record that may have *tag*; returns it, or 0 if no record has it."""
+    address, bits = views.fact_table(table), views.scalars(table)[layout.FACT_SIZE]
+    start, check = slots.home(tag, bits), slots.check_of(tag, bits)
+    bucket = start
+    while bucket >= 0:
+        found = slots.matches(address, bucket, check)
+        if found != 0:
+            fact = slots.first_match(address, bucket, found)
+            views.prefetch_fact(table, fact)
+            return fact
+        bucket = slots.next_bucket(address, bucket, start, bits)
+    return 0
 
 
 @inlined
@@ -105,15 +102,13 @@ def find_tagged(
     table: layout.Int64s, relation: int, cells: layout.Int32s, at: int, arity: int, tag: int
 ) -> int:
     """The fact with these arguments, or 0; *tag* is their hash."""
-    slots = int64_column(views.fact_table(table))
-    mask = views.scalars(table)[layout.FACT_MASK]
-    i = tag & mask
-    while True:
-        slot = slots[i]
-        if slot == 0:
-            return 0
-        if lists.upper(slot) == tag:
-            fact = lists.lower(slot)
+    address, bits = views.fact_table(table), views.scalars(table)[layout.FACT_SIZE]
+    start, check = slots.home(tag, bits), slots.check_of(tag, bits)
+    bucket = start
+    while bucket >= 0:
+        found = slots.matches(address, bucket, check)
+        while found != 0:
+            fact = slots.first_match(address, bucket, found)
             if facts.field_of(table, fact, layout.CLASS_RELATION) == relation:
                 base = facts.arguments_at(fact)
                 j = 0
@@ -121,14 +116,16 @@ def find_tagged(
                     j += 1
                 if j == arity:
                     return fact
-        i = (i + 1) & mask
+            found &= found - 1
+        bucket = slots.next_bucket(address, bucket, start, bits)
+    return 0
 
 
 @kernel
 def find(table: layout.Int64s, relation: int, cells: layout.Int32s, at: int) -> int:
     """The fact with these arguments, or 0."""
     arity = views.arity(table, relation)
-    return find_tagged(table, relation, cells, at, arity, hash_cells(relation, cells, at, arity))
+    return find_tagged(table, relation, cells, at, arity, tag_of(table, relation, cells, at))
 
 
 @inlined
@@ -137,8 +134,7 @@ def prefetch_drop_slot(table: layout.Int64s, fact: int) -> None:
     if facts.multiplicity(table, facts.first_entry(fact)) == 0 and not facts.has(
         table, fact, layout.LOST
     ):
-        relation = facts.field_of(table, fact, layout.CLASS_RELATION)
-        prefetch_slot(table, tag_of(table, relation, views.words(table), facts.arguments_at(fact)))
+        prefetch_slot(table, slots.tag_of_fact(table, fact))
 
 
 @kernel
@@ -146,11 +142,6 @@ def drop(table: layout.Int64s, fact: int) -> None:
     """Delete a fact that has no entries and is in no arrangement."""
     kind = facts.class_of(table, fact)
     if not facts.has(table, fact, layout.LOST):
-        tag = hash_cells(
-            facts.class_field(table, kind, layout.CLASS_RELATION),
-            views.words(table),
-            facts.arguments_at(fact),
-            facts.class_field(table, kind, layout.CLASS_ARITY),
-        )
-        delete(table, layout.FACT_TABLE, layout.FACT_MASK, tag, fact)
+        tag = slots.tag_of_fact(table, fact)
+        slots.delete(table, layout.FACT_TABLE, layout.FACT_SIZE, tag, fact)
     release(table, fact, facts.class_field(table, kind, layout.CLASS_UNITS))

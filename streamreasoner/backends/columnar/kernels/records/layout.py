@@ -39,7 +39,7 @@ SEGMENT_BITS = 20
 # Address table -----------------------------------------------------------------------------------
 SCALARS = 0  # int64, see below
 ARENA = 1  # records
-FACT_TABLE = 2  # int64 slots, two buffers: growing rehashes from one into the other, all 0
+FACT_TABLE = 2  # int32, see `slots`; two buffers: it grows from one into the other, all 0
 GROUP_TABLE = 4
 FREE = 6  # int32: first free record by size in units
 JOURNAL_FACTS = 7  # int64: fact | state before the epoch << 32 | class << 40
@@ -109,14 +109,14 @@ OUTBOX_FIRST = 70  # int64 by part: number + 1 of the first row that it owns, or
 SELF_JOINS = 71  # int32 by stratum: 1 if a rule joins facts that it derives with each other
 ADDRESSES = 72
 
-# Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
+# Bits, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
 TOP = 0  # first free unit of the arena
 CAPACITY = 1  # units of the arena
-FACT_MASK = 2
+FACT_SIZE = 2  # the table has two to the power of this buckets
 FACT_BUFFER = 3
 FACT_COUNT = 4
-GROUP_MASK = 5
+GROUP_SIZE = 5
 GROUP_BUFFER = 6
 GROUP_COUNT = 7
 JOURNALED_FACTS = 8

@@ -296,7 +296,7 @@ def _make_room(table: layout.Int64s) -> int:
 def share_fact_table(table: layout.Int64s, owner: layout.Int64s) -> None:
     """Give a joining thread the current location of the owner's table of facts."""
     owned = views.scalars(owner)
-    views.scalars(table)[layout.FACT_MASK] = owned[layout.FACT_MASK]
+    views.scalars(table)[layout.FACT_SIZE] = owned[layout.FACT_SIZE]
     views.scalars(table)[layout.FACT_BUFFER] = owned[layout.FACT_BUFFER]
 
 
@@ -309,7 +309,7 @@ def add(
     multiplicities: layout.Int64s,
 ) -> int:
     """Add asserted multiplicities at iteration 0; *cells* is (n * arity,). Returns a status."""
-    reserve(table, layout.FACT_TABLE, layout.FACT_MASK, len(multiplicities))
+    reserve(table, layout.FACT_TABLE, layout.FACT_SIZE, len(multiplicities))
     status = stage(table, relation, arity, cells, multiplicities)
     return flush(table) if status == layout.OK else status
 
@@ -324,7 +324,7 @@ def add_owned(
 ) -> int:
     """Like `add`, of the facts that this part owns; those of others are left out."""
     share = len(multiplicities) // views.scalars(table)[layout.PARTS]
-    reserve(table, layout.FACT_TABLE, layout.FACT_MASK, share)
+    reserve(table, layout.FACT_TABLE, layout.FACT_SIZE, share)
     for i in range(len(multiplicities)):
         at = i * arity
         if not is_for_another(table, relation, cells, at):
@@ -363,7 +363,7 @@ def add_trace(
     multiplicities: layout.Int64s,
 ) -> int:
     """Add multiplicities at their iterations; *cells* is (n * arity,). Returns a status."""
-    reserve(table, layout.FACT_TABLE, layout.FACT_MASK, len(multiplicities))
+    reserve(table, layout.FACT_TABLE, layout.FACT_SIZE, len(multiplicities))
     for i in range(len(multiplicities)):
         kind = classify(table, relation, cells, i * arity)
         status = push(table, relation, cells, i * arity, iterations[i], multiplicities[i], kind)

@@ -14,16 +14,19 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import (
     prefetch_record,
     prefetch_slot,
 )
-from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
-from streamreasoner.backends.columnar.kernels.records.slots import hash_cells
-from streamreasoner.native.addresses import int64_column
+from streamreasoner.backends.columnar.kernels.records.fields import facts, views
+from streamreasoner.backends.columnar.kernels.records.slots import (
+    fact_at,
+    fact_words,
+    hash_cells,
+)
 from streamreasoner.native.compile import inlined, kernel
 
 
 @inlined
-def member(table: layout.Int64s, slot: int, relation: int) -> int:
-    """The fact in a slot if it belongs to a relation, else 0."""
-    fact = lists.lower(slot)
+def member(table: layout.Int64s, i: int, relation: int) -> int:
+    """The fact in word *i* of the table of facts if it belongs to a relation, else 0."""
+    fact = fact_at(table, i)
     if fact == 0:
         return 0
     return fact if facts.field_of(table, fact, layout.CLASS_RELATION) == relation else 0
@@ -32,10 +35,9 @@ def member(table: layout.Int64s, slot: int, relation: int) -> int:
 @kernel
 def count(table: layout.Int64s, relation: int) -> int:
     """Number of present facts of a relation."""
-    slots = int64_column(views.fact_table(table))
     present = 0
-    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
-        fact = member(table, slots[i], relation)
+    for i in range(fact_words(table)):
+        fact = member(table, i, relation)
         if fact != 0:
             present += presence(table, fact)
     return present
@@ -44,10 +46,9 @@ def count(table: layout.Int64s, relation: int) -> int:
 @kernel
 def read_facts(table: layout.Int64s, relation: int, args: layout.Int32s) -> None:
     """Fill in the arguments of the present facts of a relation."""
-    slots = int64_column(views.fact_table(table))
     row = 0
-    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
-        fact = member(table, slots[i], relation)
+    for i in range(fact_words(table)):
+        fact = member(table, i, relation)
         if fact == 0 or presence(table, fact) == 0:
             continue
         for j in range(args.shape[1]):
@@ -115,12 +116,11 @@ def select(
 
     Returns the number of matches; those beyond the length of *records* are only counted.
     """
-    slots = int64_column(views.fact_table(table))
-    mask = views.scalars(table)[layout.FACT_MASK]
+    words = fact_words(table)
     count = 0
-    for i in range(mask + 1):
-        views.prefetch_unit(table, lists.lower(slots[(i + _AHEAD) & mask]))
-        fact = member(table, slots[i], relation)
+    for i in range(words):
+        views.prefetch_unit(table, fact_at(table, (i + _AHEAD) & (words - 1)))
+        fact = member(table, i, relation)
         if fact == 0:
             continue
         if _has(table, fact, positions, ids):

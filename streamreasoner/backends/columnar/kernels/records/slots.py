@@ -1,23 +1,55 @@
-"""An open-addressing hash table of ids. Invariant: a slot is tag << 32 | id, and no id is 0.
+"""A hash table of ids in buckets. Invariant: a bucket has its ids one after the other; none is 0.
 
-Linear probing from the low bits of the 32-bit tag; deletion shifts entries back, so there are no
-tombstones and lookups never slow down (Knuth, TAOCP 3, 6.4, Algorithm R).
+A bucket is a cache line: 12 ids, a *check* of each, which is a byte of its hash, and a word:
+
+    [count u4 | guests u12 | passed u16] [check u8 x 12] [id i32 x 12]
+
+The low bits of a hash choose its bucket. An id whose bucket is full is a guest of the next one that
+has room. Each bucket that it passes counts it, so that a lookup knows where to stop, and a deletion
+leaves nothing behind. A lookup compares all checks of a bucket at once (as in F14: N. Bronson,
+X. Shi, Open-sourcing F14 for faster, more memory-efficient hash tables, Facebook Engineering 2019).
+
+A table grows to twice its size. The check is the bits of the hash above those of the bucket, so its
+lowest bit tells which half an id moves to, and is then dropped. So most growing reads no records.
+Guests are hashed again from their records; after some doublings all ids are.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
 
-from streamreasoner.backends.columnar.kernels.records.fields import lists, views
-from streamreasoner.native.addresses import fixed_address, int64_column, return_pages
+from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
+from streamreasoner.native.addresses import (
+    equal_bytes,
+    fixed_address,
+    int32_column,
+    load_byte,
+    prefetch,
+    return_pages,
+    signed,
+    store_byte,
+    trailing_zeros,
+)
 from streamreasoner.native.compile import inlined, kernel
 
-if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.kernels.records import layout
-
 _GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as int64
-_BYTES = 8  # of a slot
-_STRETCH = 1 << 21  # slots whose memory is returned at once: 16 MiB, whole pages of any size
+ROOM = 12  # ids of a bucket
+FIRST = 4  # word of the first of them
+WORDS = 16  # of a bucket
+_SHIFT = 4  # log2 of WORDS
+BYTES = 64
+_FULL = 10  # ids for each bucket, with which a table grows
+_COUNT = 15  # bits of the word of a bucket, and where others begin
+_GUESTS, _PASSED = 4, 16
+_SATURATED = -1  # when this many guests have passed a bucket, it counts no more, for good
+_CHECK_BITS = 8
+_DOUBLINGS = 3  # before ids are hashed again, in binary all 1
+_AHEAD = 4  # buckets between prefetching records and hashing them
+_STRETCH = 1 << 18  # buckets whose memory is returned at once: 16 MiB, whole pages of any size
+
+
+# Hashes ------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -38,87 +70,238 @@ def hash_cells(seed: int, cells: layout.Int32s, at: int, count: int) -> int:
     return lists.lower(mix(state, 1))
 
 
+@inlined
+def tag_of_fact(table: layout.Int64s, fact: int) -> int:
+    """Hash of the relation and the arguments of a fact."""
+    kind = facts.class_of(table, fact)
+    return hash_cells(
+        facts.class_field(table, kind, layout.CLASS_RELATION),
+        views.words(table),
+        facts.arguments_at(fact),
+        facts.class_field(table, kind, layout.CLASS_ARITY),
+    )
+
+
+@inlined
+def tag_of_group(table: layout.Int64s, group: int) -> int:
+    """Hash of the arrangement and the key of a group."""
+    arrangement = facts.arrangement_of(table, group)
+    count = facts.arrangement_field(table, arrangement, layout.ARRANGEMENT_KEY_COUNT)
+    return hash_cells(arrangement, views.words(table), facts.key_at(group), count)
+
+
+# Buckets -----------------------------------------------------------------------------------------
+
+
+@inlined
+def home(tag: int, bits: int) -> int:
+    """The bucket of a hash, in a table of 1 << *bits*."""
+    return tag & ((1 << bits) - 1)
+
+
+@inlined
+def check_of(tag: int, bits: int) -> int:
+    """The check of a hash, in a table of 1 << *bits* buckets."""
+    return (tag & ((1 << _known_bits(bits)) - 1)) >> bits
+
+
+@inlined
+def _known_bits(bits: int) -> int:
+    """Number of the low bits of a hash that a table of 1 << *bits* buckets knows."""
+    return (bits | _DOUBLINGS) - _DOUBLINGS + _CHECK_BITS
+
+
+@inlined
+def prefetch_bucket(address: int, bits: int, tag: int) -> None:
+    """Prefetch the bucket of a hash; the table is at an address."""
+    prefetch(address + BYTES * home(tag, bits))
+
+
+@inlined
+def matches(address: int, bucket: int, check: int) -> int:
+    """Bits of the ids of a bucket that have a check, the lowest one for the first id."""
+    count = int32_column(address)[bucket << _SHIFT] & _COUNT
+    return (equal_bytes(address + BYTES * bucket, check) >> FIRST) & ((1 << count) - 1)
+
+
+@inlined
+def first_match(address: int, bucket: int, found: int) -> int:
+    """The id of the lowest bit of `matches`, which are not 0."""
+    i = trailing_zeros(np.uint64(found))
+    return signed(int32_column(address)[(bucket << _SHIFT) + FIRST + i])
+
+
+@inlined
+def next_bucket(address: int, bucket: int, start: int, bits: int) -> int:
+    """The bucket that a lookup visits next, or -1; *start* is the first that it has visited."""
+    if int32_column(address)[bucket << _SHIFT] >> _PASSED == 0:
+        return -1
+    following = home(bucket + 1, bits)
+    return following if following != start else -1
+
+
 @kernel
-def put(slots: layout.Int64s, mask: int, tag: int, identifier: int) -> None:
+def put(address: int, bits: int, tag: int, identifier: int) -> None:
     """Add an id that is not in the table."""
-    i = tag & mask
-    while slots[i] != 0:
-        i = (i + 1) & mask
-    slots[i] = lists.pack(tag, identifier)
+    _place(address, bits, home(tag, bits), check_of(tag, bits), identifier)
+
+
+@inlined
+def _place(address: int, bits: int, start: int, check: int, identifier: int) -> None:
+    """Add an id that is not in the table, by the bucket and the check of its hash."""
+    words = int32_column(address)
+    bucket = start
+    state = words[bucket << _SHIFT]
+    while state & _COUNT == ROOM:
+        if state >> _PASSED != _SATURATED:
+            words[bucket << _SHIFT] = state + (1 << _PASSED)
+        bucket = home(bucket + 1, bits)
+        state = words[bucket << _SHIFT]
+    count = state & _COUNT
+    words[(bucket << _SHIFT) + FIRST + count] = identifier
+    store_byte(address + BYTES * bucket + FIRST + count, check)
+    # Last, as the other thread may look something up meanwhile.
+    words[bucket << _SHIFT] = (state | (bucket != start) << (_GUESTS + count)) + 1
 
 
 @kernel
-def rehash(source: int, mask: int, target: int, wide: int) -> None:
-    """Move every slot into a larger table whose mask is *wide*, and clear this one.
+def remove(address: int, bits: int, tag: int, identifier: int) -> None:
+    """Remove an id from the table."""
+    words = int32_column(address)
+    start, check = home(tag, bits), check_of(tag, bits)
+    bucket = start
+    found = matches(address, bucket, check)
+    while found == 0 or first_match(address, bucket, found) != identifier:
+        found &= found - 1
+        if found == 0:
+            bucket = home(bucket + 1, bits)
+            found = matches(address, bucket, check)
+    _close(address, bucket, trailing_zeros(np.uint64(found)))
+    while start != bucket:
+        if words[start << _SHIFT] >> _PASSED != _SATURATED:
+            words[start << _SHIFT] -= 1 << _PASSED
+        start = home(start + 1, bits)
+
+
+@inlined
+def _close(address: int, bucket: int, gap: int) -> None:
+    """Remove the id at a place of a bucket: the last one of the bucket takes its place."""
+    words = int32_column(address)
+    at, checks = (bucket << _SHIFT) + FIRST, address + BYTES * bucket + FIRST
+    state = words[bucket << _SHIFT]
+    last = (state & _COUNT) - 1
+    words[at + gap] = words[at + last]
+    store_byte(checks + gap, load_byte(checks + last))
+    words[at + last] = 0
+    if (state >> (_GUESTS + last)) & 1 != 0:
+        state |= 1 << (_GUESTS + gap)
+    else:
+        state &= ~(1 << (_GUESTS + gap))
+    words[bucket << _SHIFT] = (state & ~(1 << (_GUESTS + last))) - 1
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+@kernel
+def rehash(
+    table: layout.Int64s, column: int, source: int, bits: int, target: int, wide: int
+) -> None:
+    """Move every id into a larger table of 1 << *wide* buckets, and clear this one.
 
     Memory of what has been moved is returned as the larger table is filled, so that both together
     take no more than the larger one alone.
 
     Args:
-        source: Address of the slots.
-        mask: Their mask.
+        table: The addresses.
+        column: What the ids are: FACT_TABLE or GROUP_TABLE.
+        source: Address of the table of 1 << *bits* buckets.
+        bits: As above.
         target: Address of a reserved column, all 0.
-        wide: The mask of the slots there.
+        wide: As above.
     """
-    slots, larger = int64_column(source), int64_column(target)
-    for start in range(0, mask + 1, _STRETCH):
-        stop = min(start + _STRETCH, mask + 1)
-        for i in range(start, stop):
-            slot = slots[i]
-            if slot != 0:
-                put(larger, wide, lists.upper(slot), lists.lower(slot))
+    words = int32_column(source)
+    every = 0 if _known_bits(bits) == _known_bits(wide) else (1 << ROOM) - 1
+    for start in range(0, 1 << bits, _STRETCH):
+        stop = min(start + _STRETCH, 1 << bits)
+        for bucket in range(start, stop):
+            _prefetch_hashed(table, source, min(bucket + _AHEAD, stop - 1), every)
+            _move(table, column, source, bits, bucket, target, wide, every)
         if stop - start == _STRETCH:
-            return_pages(source + _BYTES * start, _BYTES * _STRETCH)
+            return_pages(source + BYTES * start, BYTES * _STRETCH)
         else:
-            for i in range(start, stop):
-                slots[i] = 0
+            for i in range(start << _SHIFT, stop << _SHIFT):
+                words[i] = 0
 
 
-@kernel
-def remove(slots: layout.Int64s, mask: int, tag: int, identifier: int) -> None:
-    """Remove an id from the table and close the gap."""
-    target = lists.pack(tag, identifier)
-    gap = tag & mask
-    while slots[gap] != target:
-        gap = (gap + 1) & mask
-    i = gap
-    while True:
-        i = (i + 1) & mask
-        slot = slots[i]
-        if slot == 0:
-            break
-        home = lists.upper(slot) & mask
-        if ((i - home) & mask) >= ((i - gap) & mask):
-            slots[gap] = slot
-            gap = i
-    slots[gap] = 0
+@inlined
+def _hashed(state: int, every: int) -> int:
+    """Bits of the ids of a bucket that are hashed when they move: guests, and those of *every*."""
+    return (state >> _GUESTS | every) & ((1 << (state & _COUNT)) - 1)
+
+
+@inlined
+def _prefetch_hashed(table: layout.Int64s, source: int, bucket: int, every: int) -> None:
+    """Prefetch the records of a bucket that are hashed when they move."""
+    found = _hashed(int32_column(source)[bucket << _SHIFT], every)
+    while found != 0:
+        views.prefetch_fact(table, first_match(source, bucket, found))
+        found &= found - 1
+
+
+@inlined
+def _move(
+    table: layout.Int64s,
+    column: int,
+    source: int,
+    bits: int,
+    bucket: int,
+    target: int,
+    wide: int,
+    every: int,
+) -> None:
+    """Add the ids of a bucket to a larger table."""
+    words = int32_column(source)
+    state = words[bucket << _SHIFT]
+    anew = _hashed(state, every)
+    for i in range(state & _COUNT):
+        identifier = signed(words[(bucket << _SHIFT) + FIRST + i])
+        if (anew >> i) & 1 == 0:
+            check = load_byte(source + BYTES * bucket + FIRST + i)
+            start = bucket | home(check, wide - bits) << bits
+            _place(target, wide, start, check >> (wide - bits), identifier)
+        elif column == layout.FACT_TABLE:
+            put(target, wide, tag_of_fact(table, identifier), identifier)
+        else:
+            put(target, wide, tag_of_group(table, identifier), identifier)
 
 
 @kernel
 def reserve(table: layout.Int64s, column: int, at: int, count: int) -> None:
     """Make room for *count* more ids in the table at *column*; see `insert`."""
     scalars = views.scalars(table)
-    mask = scalars[at]
-    wide = mask
-    while 5 * (scalars[at + 2] + count) > 3 * (wide + 1):
-        wide = 2 * wide + 1
-    if wide != mask:
+    bits = scalars[at]
+    wide = bits
+    while scalars[at + 2] + count > _FULL << wide:
+        wide += 1
+    if wide != bits:
         source = fixed_address(table, column + scalars[at + 1])
-        rehash(source, mask, fixed_address(table, column + 1 - scalars[at + 1]), wide)
+        target = fixed_address(table, column + 1 - scalars[at + 1])
+        rehash(table, column, source, bits, target, wide)
         scalars[at] = wide
         scalars[at + 1] = 1 - scalars[at + 1]
 
 
 @kernel
 def insert(table: layout.Int64s, column: int, at: int, tag: int, identifier: int) -> None:
-    """Add an id to the table at *column*; its mask, buffer and count are the scalars from *at*.
+    """Add an id to the table at *column*; its bits, buffer and count are the scalars from *at*.
 
-    A table that is three fifths full is rehashed into its other buffer first.
+    If that has ten ids for each bucket, it is first moved to its other buffer.
     """
     scalars = views.scalars(table)
-    if 5 * (scalars[at + 2] + 1) > 3 * (scalars[at] + 1):
+    if scalars[at + 2] + 1 > _FULL << scalars[at]:
         reserve(table, column, at, 1)
-    put(int64_column(fixed_address(table, column + scalars[at + 1])), scalars[at], tag, identifier)
+    put(fixed_address(table, column + scalars[at + 1]), scalars[at], tag, identifier)
     scalars[at + 2] += 1
 
 
@@ -126,7 +309,40 @@ def insert(table: layout.Int64s, column: int, at: int, tag: int, identifier: int
 def delete(table: layout.Int64s, column: int, at: int, tag: int, identifier: int) -> None:
     """Remove an id that `insert` added."""
     scalars = views.scalars(table)
-    remove(
-        int64_column(fixed_address(table, column + scalars[at + 1])), scalars[at], tag, identifier
-    )
+    remove(fixed_address(table, column + scalars[at + 1]), scalars[at], tag, identifier)
     scalars[at + 2] -= 1
+
+
+@inlined
+def fact_words(table: layout.Int64s) -> int:
+    """Number of the words of the table of facts, a power of two."""
+    return WORDS << views.scalars(table)[layout.FACT_SIZE]
+
+
+@inlined
+def fact_at(table: layout.Int64s, i: int) -> int:
+    """The fact in word *i* of the table of facts, or 0 if it has none."""
+    return _id_at(views.fact_table(table), i)
+
+
+@inlined
+def set_fact_at(table: layout.Int64s, i: int, fact: int) -> None:
+    """Make word *i* of the table of facts another record of its fact."""
+    int32_column(views.fact_table(table))[i] = fact
+
+
+@inlined
+def group_words(table: layout.Int64s) -> int:
+    """Like `fact_words`, for the table of groups."""
+    return WORDS << views.scalars(table)[layout.GROUP_SIZE]
+
+
+@inlined
+def group_at(table: layout.Int64s, i: int) -> int:
+    """Like `fact_at`, for the table of groups."""
+    return _id_at(views.group_table(table), i)
+
+
+@inlined
+def _id_at(address: int, i: int) -> int:
+    return signed(int32_column(address)[i]) if i & (WORDS - 1) >= FIRST else 0

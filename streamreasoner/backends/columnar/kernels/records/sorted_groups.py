@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
-from streamreasoner.native.addresses import int32_column, int64_column, signed
+from streamreasoner.backends.columnar.kernels.records.slots import fact_at, fact_words
+from streamreasoner.native.addresses import int32_column, signed
 from streamreasoner.native.compile import inlined, kernel
 
 FIRST_ITEM = 1  # 0 means not sorted
@@ -134,7 +135,6 @@ def _sort_all(table: layout.Int64s, sort: int) -> bool:
     The members are listed with their keys, counted, and then distributed to their groups.
     """
     scalars = views.scalars(table)
-    slots = int64_column(views.fact_table(table))
     items = views.sorted_items(table)
     groups = views.sorted_groups(table)
     sorts = views.sorts(table)
@@ -144,9 +144,10 @@ def _sort_all(table: layout.Int64s, sort: int) -> bool:
     listed = scalars[layout.SORTED_TOP]
     top = listed
     first_row = layout.SORTED_WIDTH * (scalars[layout.SORTED_GROUP_COUNT] + 1)
-    for i in range(scalars[layout.FACT_MASK] + 1):
-        views.prefetch_unit(table, lists.lower(slots[(i + _AHEAD) & scalars[layout.FACT_MASK]]))
-        fact = lists.lower(slots[i])
+    words = fact_words(table)
+    for i in range(words):
+        views.prefetch_unit(table, fact_at(table, (i + _AHEAD) & (words - 1)))
+        fact = fact_at(table, i)
         if fact == 0 or not _belongs(table, row, fact):
             continue
         was, is_now = _transitions(table, fact)

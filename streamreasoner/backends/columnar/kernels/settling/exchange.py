@@ -32,7 +32,7 @@ from streamreasoner.backends.columnar.kernels.records.parts.owners import (
     part_of,
 )
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, flush, push
-from streamreasoner.native.addresses import int64_column
+from streamreasoner.backends.columnar.kernels.records.slots import fact_at, fact_words
 from streamreasoner.native.compile import inlined, kernel
 
 
@@ -117,11 +117,10 @@ def leave(table: layout.Int64s) -> int:
     What is left of them has no multiplicity, and goes when this is committed.
     """
     scalars = views.scalars(table)
-    slots = int64_column(views.fact_table(table))
     status = layout.OK
     scalars[layout.QUIET] = 1
-    for i in range(scalars[layout.FACT_MASK] + 1):
-        fact = lists.lower(slots[i])
+    for i in range(fact_words(table)):
+        fact = fact_at(table, i)
         if fact != 0 and status == layout.OK:
             status = _leave(table, fact)
     scalars[layout.QUIET] = 0

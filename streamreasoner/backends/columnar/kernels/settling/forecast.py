@@ -14,10 +14,10 @@ iteration is changed at once, before what changes spreads.
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
+from streamreasoner.backends.columnar.kernels.records.fields import facts, views
 from streamreasoner.backends.columnar.kernels.records.parts.owners import is_copy
+from streamreasoner.backends.columnar.kernels.records.slots import WORDS, fact_at, fact_words
 from streamreasoner.backends.columnar.kernels.records.work import grown, is_limited
-from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
 
 FIRST_LOOK = 6
@@ -120,27 +120,28 @@ def _count(table: layout.Int64s, iteration: int, slots_read: int) -> tuple[int, 
         All of them; those of the present stratum since the iteration, and since a later one; and
         the sum of the iterations of these.
     """
-    slots = int64_column(views.fact_table(table))
     scalars = views.scalars(table)
-    size = scalars[layout.FACT_MASK] + 1
+    size = fact_words(table)
+    # Which words of a bucket have facts does not depend on chance, so whole buckets are read.
     step = max(size // max(slots_read, 1), 1)
     everything = 0
     here = 1  # the state may have some that the sample lacks
     later = 0
     depth = 0
-    for i in range(0, size, step):
-        fact = lists.lower(slots[i])
-        if fact == 0 or is_copy(table, fact):
-            continue
-        since = _since(table, fact)
-        if since < 0:
-            continue
-        everything += 1
-        if facts.field_of(table, fact, layout.CLASS_STRATUM) == scalars[layout.STRATUM]:
-            here += since == iteration
-            if since > iteration:
-                later += 1
-                depth += since
+    for start in range(0, size, WORDS * step):
+        for i in range(start, start + WORDS):
+            fact = fact_at(table, i)
+            if fact == 0 or is_copy(table, fact):
+                continue
+            since = _since(table, fact)
+            if since < 0:
+                continue
+            everything += 1
+            if facts.field_of(table, fact, layout.CLASS_STRATUM) == scalars[layout.STRATUM]:
+                here += since == iteration
+                if since > iteration:
+                    later += 1
+                    depth += since
     return everything * step, here * step, later * step, depth * step
 
 

@@ -17,6 +17,12 @@ from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, release
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.backends.columnar.kernels.records.pending import flush
+from streamreasoner.backends.columnar.kernels.records.slots import (
+    fact_at,
+    fact_words,
+    group_at,
+    group_words,
+)
 from streamreasoner.backends.columnar.kernels.records.work import start_clock, take_time
 from streamreasoner.backends.columnar.kernels.settling.chosen import (
     exclude,
@@ -198,14 +204,13 @@ def finish(table: layout.Int64s, values: layout.Int64s, emits: bool) -> int:  # 
 def retract_results(table: layout.Int64s, reduction: int) -> int:
     """Retract the results of a reduction of the former program, and drop its groups; a status."""
     scalars = views.scalars(table)
-    slots = int64_column(fixed_address(table, layout.GROUP_TABLE + scalars[layout.GROUP_BUFFER]))
     reductions = views.reductions(table)
     r = reduction * layout.REDUCTION_WIDTH
     arrangement = reductions[r + layout.REDUCTION_ARRANGEMENT]
     count = 0
     # Dropping a group moves others in the table of groups, so they are collected first.
-    for i in range(scalars[layout.GROUP_MASK] + 1):
-        group = lists.lower(slots[i])
+    for i in range(group_words(table)):
+        group = group_at(table, i)
         if group != 0 and facts.arrangement_of(table, group) == arrangement:
             views.deltas(table)[count] = group
             count += 1
@@ -230,9 +235,8 @@ def retract_results(table: layout.Int64s, reduction: int) -> int:
 @kernel
 def rebuild_groups(table: layout.Int64s, values: layout.Int64s, reduction: int) -> int:
     """Rebuild the groups of a reduction from all its matches; returns a status."""
-    slots = int64_column(views.fact_table(table))
-    for i in range(views.scalars(table)[layout.FACT_MASK] + 1):
-        fact = lists.lower(slots[i])
+    for i in range(fact_words(table)):
+        fact = fact_at(table, i)
         if fact != 0 and _reduction(table, fact) == reduction:
             now = facts.multiplicity(table, facts.first_entry(fact))
             status = _accumulate(table, values, fact, 0, now, undo=False)

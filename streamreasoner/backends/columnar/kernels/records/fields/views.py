@@ -56,6 +56,12 @@ def fact_table(table: layout.Int64s) -> int:
 
 
 @inlined
+def group_table(table: layout.Int64s) -> int:
+    """The address of the table of groups."""
+    return fixed_address(table, layout.GROUP_TABLE + scalars(table)[layout.GROUP_BUFFER])
+
+
+@inlined
 def index(table: layout.Int64s, arrangement: int) -> int:
     """The address of the index of an arrangement, or 0."""
     return indexes(table)[arrangement]

@@ -11,7 +11,6 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.fact_record import tag_of
 from streamreasoner.backends.columnar.kernels.records.fields import lists, views
 from streamreasoner.backends.columnar.kernels.records.parts.owners import owner_of
-from streamreasoner.backends.columnar.kernels.records.slots import put
 from streamreasoner.native.compile import kernel
 
 _SUMMED = 1 << 32  # keeps sums small, so that they overflow where single additions would
@@ -79,7 +78,10 @@ def _grow(table: layout.Int64s, mask: int) -> None:
         slots[i] = 0
     for number in range(views.scalars(table)[layout.OUTBOX_COUNT]):
         tag = rows[layout.OUTBOX_WIDTH * number + layout.OUTBOX_TAG]
-        put(slots, mask, tag, number + 1)
+        i = tag & mask
+        while slots[i] != 0:
+            i = (i + 1) & mask
+        slots[i] = lists.pack(tag, number + 1)
     views.scalars(table)[layout.OUTBOX_MASK] = mask
 
 
