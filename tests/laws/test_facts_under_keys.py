@@ -85,7 +85,7 @@ def test_the_latest_values_are_the_published_facts(scenario, choices, everything
         if (program := part(scenario.program, rules)) is not None
     ]
     assume(programs)
-    published = Published(closure=everything, holds="derived all")
+    published = Published(closure=everything, upsert=True)
     driver, latest, accepted, before = Driver(programs[0]), Latest(), [], programs[0]
     engine, terms = driver.session.engine, driver.session.dictionary
     for program, epoch in zip_longest(programs, scenario.epochs):
