@@ -13,7 +13,7 @@ from streamreasoner.engine.change import added_by_change, change_program
 from streamreasoner.engine.circular import check_order
 from streamreasoner.engine.fixpoint import fixpoints, limited
 from streamreasoner.engine.inheritance.held import to_hold
-from streamreasoner.engine.inheritance.outlook import Outlook
+from streamreasoner.engine.inheritance.outlook import Outlook, Weighed
 from streamreasoner.engine.inheritance.reader import Reader
 from streamreasoner.engine.input.given import with_copies
 from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
@@ -177,7 +177,7 @@ class Engine:
         frontier: int = NO_FRONTIER,
         *,
         report: bool = True,
-        encode: Callable[[], ProgramPlan] | None = None,
+        weigh: Callable[[], Weighed] | None = None,
     ) -> EpochResult:
         """Apply one epoch of input, in any order, and return what it changed.
 
@@ -188,14 +188,14 @@ class Engine:
             frontier: The event time up to which input counts as complete, in milliseconds since
                 1970; a lower one than that of the epoch before leaves it as it is.
             report: Whether to read the changes; without, the result has none of them.
-            encode: Gives the plan with hierarchies encoded, to take if that pays.
+            weigh: Makes what weighs the plan with hierarchies encoded, to take if that pays.
 
         Raises:
             EngineError: The epoch failed and was rolled back.
         """
         frontier = max(self._frontier, frontier)
         admitted = self._admit(updates, frontier)
-        evaluated = self._evaluate(admitted.updates, plan, report=report, encode=encode)
+        evaluated = self._evaluate(admitted.updates, plan, report=report, weigh=weigh)
         changes = evaluated.changes
         self._backend.commit()
         self._registers.commit()
@@ -288,7 +288,7 @@ class Engine:
         plan: ProgramPlan | None,
         *,
         report: bool,
-        encode: Callable[[], ProgramPlan] | None = None,
+        weigh: Callable[[], Weighed] | None = None,
     ) -> _Evaluated:
         """The epoch, which is not committed."""
         try:
@@ -300,7 +300,7 @@ class Engine:
                 self._backend.add(batch)
             updates = chain(self._facts, updates)
             updates = with_copies(updates, program.given, self._dictionary.intern)
-            self.outlook.begin(program, encode)
+            self.outlook.begin(program, weigh)
             later = self._add(updates)
             encoded = self.outlook.encoded(self._taken)
             if encoded is not None:

@@ -21,6 +21,7 @@ from streamreasoner.engine.epoch import (
     Engine,
     EpochResult,
 )
+from streamreasoner.engine.inheritance.outlook import Weighed
 from streamreasoner.engine.input.registers import NO_FRONTIER, Registers
 from streamreasoner.engine.turn import Turn, in_turn
 from streamreasoner.engine.updates import Updates
@@ -154,9 +155,9 @@ class Session:
         """
         number = self.next_epoch if epoch is None else epoch
         if program is None:
-            encode = self._encoded if self._encodes is None and not self.encodes else None
+            weigh = self._weighed if self._may_encode else None
             result = self.engine.apply(
-                number, updates, frontier=frontier, report=report, encode=encode
+                number, updates, frontier=frontier, report=report, weigh=weigh
             )
         else:
             plan, facts = self._change_to(program)
@@ -176,8 +177,13 @@ class Session:
             DataError: As of `apply`.
             EngineError: As of `apply`.
         """
+        # Before the first block is taken: another thread adds terms from then on.
+        weighed = self._weighed() if self._may_encode else None
+        weigh = None if weighed is None else lambda: weighed
         with one_ahead(self.turn.lend(blocks)) as updates:
-            return self.apply(updates, report=report)
+            result = self.engine.apply(self.next_epoch, updates, report=report, weigh=weigh)
+        self.next_epoch += 1
+        return result
 
     @in_turn
     def rehearse(
@@ -301,9 +307,14 @@ class Session:
         facts += (self._stated_rows(each, -1) for each in old if each not in new)
         return plan, facts
 
-    def _encoded(self) -> ProgramPlan:
-        """The plan of the program with its hierarchies encoded."""
-        return self._following(self.program, encodes=True)
+    @property
+    def _may_encode(self) -> bool:
+        """Whether an epoch may decide to encode hierarchies."""
+        return self._encodes is None and not self.encodes
+
+    def _weighed(self) -> Weighed:
+        """Weighs the plan of the program with its hierarchies encoded."""
+        return Weighed(self._following(self.program, encodes=True), self.dictionary.intern)
 
     def _following(self, program: CheckedProgram, *, encodes: bool) -> ProgramPlan:
         """The plan of a program that takes the place of this one."""

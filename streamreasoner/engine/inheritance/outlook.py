@@ -61,22 +61,23 @@ class Outlook:
     ) -> None:
         self._backend, self._intern, self._limit = backend, intern, recursion_limit
         self._new_state = new_state
-        self._encode: Callable[[], ProgramPlan] | None = None
+        self._weigh: Callable[[], Weighed] | None = None
         self._guess: Guess | None = None
-        self._weighed: _Weighed | None = None
+        self._weighed: Weighed | None = None
         self._waiting: list[Updates] = []
         self._known: Collection[str] = ()
         self._rows = 0
         self.estimate: Estimate | None = None
 
-    def begin(self, program: ProgramPlan, encode: Callable[[], ProgramPlan] | None = None) -> None:
+    def begin(self, program: ProgramPlan, weigh: Callable[[], Weighed] | None = None) -> None:
         """Begin an epoch of a program.
 
         Args:
             program: The plan of the program.
-            encode: Gives its plan with hierarchies encoded, to take if it pays; None: it is kept.
+            weigh: Makes what weighs its plan with hierarchies encoded, to take if that pays; None:
+                it is kept.
         """
-        self._encode, self._weighed, self._waiting, self._rows = encode, None, [], 0
+        self._weigh, self._weighed, self._waiting, self._rows = weigh, None, [], 0
         self._known = program.arities
         if not program.hierarchies:
             self._guess = None
@@ -91,17 +92,17 @@ class Outlook:
             self._guess.note(batch)
         elif self._weighed is not None:
             self._weighed.note(batch)
-        elif self._encode is not None:
+        elif self._weigh is not None:
             self._waiting.append(batch)
             self._rows += len(batch.args)
             if self._rows >= ENOUGH and self._rows >= self._asserted():
-                self._weighed = _Weighed(self._encode(), self._intern)
+                self._weighed = self._weigh()
                 self._weighed.guess.remember(View(self._backend.trace), self._known)
                 for each in self._waiting:
                     self._weighed.note(each)
                 self._waiting.clear()
             elif self._rows > MOST_KEPT:
-                self._encode, self._waiting = None, []
+                self._weigh, self._waiting = None, []
 
     def held(self) -> list[Updates]:
         """Which classes to hold besides, if the epoch is large and its hierarchies are encoded.
@@ -125,7 +126,7 @@ class Outlook:
             EngineError: The schema cannot be evaluated.
         """
         weighed, new_state = self._weighed, self._new_state
-        self._encode, self._weighed, self._waiting = None, None, []
+        self._weigh, self._weighed, self._waiting = None, None, []
         if weighed is None or new_state is None or not weighed.plan.hierarchies:
             return None
         alone = weighed.guess.alone(new_state, self._limit)
@@ -147,12 +148,16 @@ class Outlook:
         return 0 if effort is None else effort.asserted
 
 
-class _Weighed:
+class Weighed:
     """What an epoch would have with hierarchies encoded.
 
     Attributes:
         plan: The plan of the program with its hierarchies encoded.
         guess: Takes note of the schema.
+
+    Args:
+        plan: The same.
+        intern: Gives the id of a term; called here, and not for updates.
     """
 
     def __init__(self, plan: ProgramPlan, intern: Callable[[str], int]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from itertools import pairwise
 
@@ -15,13 +16,21 @@ from hypothesis import strategies as st
 from strategies import checked
 
 from streamreasoner.backends.store import columnar
+from streamreasoner.engine.inheritance.outlook import Weighed
 from streamreasoner.engine.session import Session
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import EngineError
+from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.program.hierarchies import with_hierarchies
+from streamreasoner.program.load import load_program
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.system import ahead
 
 COPYING = "@input in/2, part/2, bad/1 .\nin(?x, ?s) :- in(?x, ?r), part(?r, ?s) .\n"
 RULES = f"{COPYING}risk(?x) :- in(?x, ?s), bad(?s) .\n"
 NEVER = 2
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+SUBCLASS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
 REGIONS = [f"<r{number}>" for number in range(6)]
 CHAIN = [("part", pair, 1) for pair in pairwise(REGIONS)]
 
@@ -75,13 +84,39 @@ def test_an_epoch_that_cannot_decide_is_not_weighed():
     driver = Driver(checked(RULES), encodes=None)
     driver.apply(elsewhere(70_000))
     engine, made = driver.session.engine, []
-    engine.outlook.begin(engine.plan, lambda: made.append(1) or engine.plan)
+    plan = lower(with_hierarchies(driver.session.program))
+    weighed = Weighed(plan, driver.session.dictionary.intern)
+    engine.outlook.begin(engine.plan, lambda: made.append(1) or weighed)
     batch = Updates("in", np.zeros((66_000, 2), np.int32), np.ones(66_000, np.int64))
     engine.outlook.note(batch)
 
     assert not made
     engine.outlook.note(batch)
     assert made
+
+
+def test_a_load_that_decides_leaves_terms_to_what_reads_its_blocks(monkeypatch):
+    """They are added in another thread, in which the dictionary may move meanwhile."""
+    intern, reading = Dictionary.intern, threading.Event()
+
+    def in_turn(dictionary, term):
+        assert not reading.is_set(), "the dictionary has another user"
+        return intern(dictionary, term)
+
+    def blocks():
+        reading.set()
+        for number in range(20):
+            yield from driver.encode([("triple", (f"<x{number}>", TYPE, REGIONS[0]), 1), *edges])
+        reading.clear()
+
+    edges = [("triple", (below, SUBCLASS, above), 1) for _, (below, above), _ in CHAIN]
+    monkeypatch.setattr(Dictionary, "intern", in_turn)
+    monkeypatch.setattr(ahead, "processors", lambda: 2)
+    with every_epoch_decides(0):
+        driver = Driver(load_program("rho-df"), encodes=None)
+        driver.session.load(blocks())
+
+    assert driver.session.encodes
 
 
 def test_some_entities_stand_for_all():
