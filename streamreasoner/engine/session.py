@@ -128,6 +128,7 @@ class Session:
         )
         self.next_epoch = 0
         self._earlier = store.trace
+        self._ready: Weighed | None = None
 
     @in_turn
     def apply(
@@ -155,7 +156,7 @@ class Session:
         """
         number = self.next_epoch if epoch is None else epoch
         if program is None:
-            weigh = self._weighed if self._may_encode else None
+            weigh = self._weigh if self._may_encode else None
             result = self.engine.apply(
                 number, updates, frontier=frontier, report=report, weigh=weigh
             )
@@ -178,12 +179,12 @@ class Session:
             EngineError: As of `apply`.
         """
         # Before the first block is taken: another thread adds terms from then on.
-        weighed = self._weighed() if self._may_encode else None
-        weigh = None if weighed is None else lambda: weighed
-        with one_ahead(self.turn.lend(blocks)) as updates:
-            result = self.engine.apply(self.next_epoch, updates, report=report, weigh=weigh)
-        self.next_epoch += 1
-        return result
+        self._ready = self._weigh() if self._may_encode else None
+        try:
+            with one_ahead(self.turn.lend(blocks)) as updates:
+                return self.apply(updates, report=report)
+        finally:
+            self._ready = None
 
     @in_turn
     def rehearse(
@@ -312,8 +313,10 @@ class Session:
         """Whether an epoch may decide to encode hierarchies."""
         return self._encodes is None and not self.encodes
 
-    def _weighed(self) -> Weighed:
-        """Weighs the plan of the program with its hierarchies encoded."""
+    def _weigh(self) -> Weighed:
+        """What weighs the plan of the program with its hierarchies encoded."""
+        if self._ready is not None:
+            return self._ready
         return Weighed(self._following(self.program, encodes=True), self.dictionary.intern)
 
     def _following(self, program: CheckedProgram, *, encodes: bool) -> ProgramPlan:
