@@ -45,6 +45,16 @@ def loaded_objects_are_kept():
     gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def handlers_of_logs_are_kept():
+    """A command in this process logs to a stream that is closed with it; later tests log too."""
+    log = logging.getLogger("streamreasoner")
+    kept = log.handlers[:], log.level, log.propagate
+    yield
+    log.handlers[:], level, log.propagate = kept
+    log.setLevel(level)
+
+
 def pytest_sessionfinish():
     """Collect everything at exit, or nanobind complains about what is left."""
     gc.unfreeze()
