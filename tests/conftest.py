@@ -45,26 +45,17 @@ def loaded_objects_are_kept():
     gc.freeze()
 
 
-@pytest.fixture(autouse=True)
-def handlers_of_logs_are_kept():
-    """A command in this process logs to a stream that is closed with it; later tests log too."""
-    log = logging.getLogger("streamreasoner")
-    kept = log.handlers[:], log.level, log.propagate
-    yield
-    log.handlers[:], level, log.propagate = kept
-    log.setLevel(level)
-
-
 def pytest_sessionfinish():
     """Collect everything at exit, or nanobind complains about what is left."""
     gc.unfreeze()
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def own_log():
     """A function that configures the log, as some commands do; its changes are undone afterwards.
 
-    The handler of a command that runs in a test writes to a stream that is closed later.
+    The handler of a command that runs in a test writes to a stream that is closed later, so this is
+    so for all tests.
     """
     loggers = [logging.getLogger(name) for name in ("streamreasoner", "streamreasoner.kafka")]
     before = [(log, log.handlers[:], log.level, log.propagate) for log in loggers]

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from streamreasoner.engine.ports import Bound
 
 SHORT: Final = 256
 """Rows of a group that are looked through sooner than another argument is sorted."""
@@ -39,15 +41,16 @@ class _Groups(NamedTuple):
     starts: NDArray[np.int32]
     rows: NDArray[np.int32]
 
-    def of(self, wanted: int) -> NDArray[np.int32]:
-        """The rows with an id."""
+    def of(self, wanted: int | NDArray[np.int32]) -> NDArray[np.int32]:
+        """The rows with an id, or with one of several distinct ids."""
+        if isinstance(wanted, np.ndarray):
+            return self._of_all(wanted)
         at = int(np.searchsorted(self.ids, np.int32(wanted)))
         if at == len(self.ids) or self.ids[at] != wanted:
             return self.rows[:0]
         return self.rows[self.starts[at] : self.starts[at + 1]]
 
-    def of_all(self, wanted: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The rows with one of several distinct ids."""
+    def _of_all(self, wanted: NDArray[np.int32]) -> NDArray[np.int32]:
         at = np.searchsorted(self.ids, wanted)
         at = at[self.ids[np.minimum(at, len(self.ids) - 1)] == wanted] if len(self.ids) else at[:0]
         first = self.starts[at].astype(np.int64)
@@ -69,44 +72,23 @@ class ByArgument:
         """Bytes in use."""
         return sum(array.nbytes for groups in self._groups.values() for array in groups)
 
-    def group(self, bound: Mapping[int, int], column: Callable[[int], Column]) -> NDArray[np.int32]:
-        """The rows with one of some ids at its position, int32 of shape (n,).
+    def group(self, bound: Bound, column: Callable[[int], Column]) -> NDArray[np.int32]:
+        """The rows with the id, or one of the ids, of one of some positions, int32 of shape (n,).
 
         It is the shortest group that is known, so most of its rows have the other ids, too.
 
         Args:
-            bound: Ids by position, at least one.
+            bound: An id, or distinct ids, by position, at least one position.
             column: Reads an argument of all rows, by its position.
         """
         known = [self._groups[at].of(bound[at]) for at in bound if at in self._groups]
-        for position in bound:
-            if position in self._groups:
-                continue
-            if known and min(map(len, known)) <= SHORT:
-                break
-            self._groups[position] = _grouped(column(position))
-            known.append(self._groups[position].of(bound[position]))
-        return min(known, key=len)
-
-    def groups(
-        self, bound: Mapping[int, NDArray[np.int32]], column: Callable[[int], Column]
-    ) -> NDArray[np.int32]:
-        """The rows with one of several ids at one of some positions, int32 of shape (n,).
-
-        The position is the one with the fewest rows of those that are known, as of `group`.
-
-        Args:
-            bound: Distinct ids by position, at least one position.
-            column: Reads an argument of all rows, by its position.
-        """
-        known = [self._groups[at].of_all(bound[at]) for at in bound if at in self._groups]
         for position, ids in bound.items():
             if position in self._groups:
                 continue
-            if known and min(map(len, known)) <= SHORT * len(ids):
+            if known and min(map(len, known)) <= SHORT * np.size(ids):
                 break
             self._groups[position] = _grouped(column(position))
-            known.append(self._groups[position].of_all(ids))
+            known.append(self._groups[position].of(ids))
         return min(known, key=len)
 
 

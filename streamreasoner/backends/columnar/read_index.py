@@ -96,7 +96,7 @@ class ReadIndex:
         column = partial(_column, state, relation)
         if any(len(each) > most for each in several.values()):
             return _among(state, scanned(state, relation, one), several)
-        group = facts.groups(several, column) if several else facts.group(one, column)
+        group = facts.group(several or one, column)
         found = _among(state, _matching(state, relation, one, group), several)
         if len(self._fresh) > 1:
             self._fresh = [np.concatenate(self._fresh)]

@@ -14,7 +14,7 @@ import numpy as np
 from streamreasoner.engine.inheritance.climb import Ladder, classes_of, climbed, facts_of
 from streamreasoner.engine.inheritance.edges import NO_EDGES, Steps, edges
 from streamreasoner.engine.inheritance.entities import Found, Shape
-from streamreasoner.engine.inheritance.held import held_among
+from streamreasoner.engine.inheritance.held import MANY, held_among
 from streamreasoner.engine.inheritance.sets import difference, distinct, intersection, union
 from streamreasoner.engine.updates import TraceRows
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import ProgramPlan
 
-MANY = 512
-"""Classes from which all are read at once, instead of each by itself."""
 _NO_LADDER = Ladder(*NO_EDGES)
 
 
