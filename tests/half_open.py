@@ -6,6 +6,8 @@ import socket
 import threading
 from contextlib import suppress
 
+from free_ports import free_port
+
 _BYTES = 1 << 16
 
 
@@ -21,8 +23,7 @@ class Proxy:
     def __init__(self):
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port = self._server.getsockname()[1]
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.target = free.getsockname()[1]
+        self.target = free_port()
         self.dropped = 0
         self._silent, self._sockets = set(), []
         self._lock = threading.Lock()

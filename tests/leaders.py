@@ -8,8 +8,8 @@ import urllib.request
 from contextlib import suppress
 from urllib.error import HTTPError
 
+from free_ports import free_port
 from pipelines import DEADLINE_SECONDS, Case, spawn
-from prometheus_server import free_port
 
 
 class Process:

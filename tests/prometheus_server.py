@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import time
 import urllib.error
@@ -18,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 from debian_packages import UnavailableError, unpacked
+from free_ports import free_port
 from left_out import leave_out
 
 DEADLINE_SECONDS = 300
@@ -35,12 +35,6 @@ def binary(name):
             "and promtool)."
         )
     return str(root / "usr" / "bin" / name)
-
-
-def free_port():
-    """A free loopback port."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 def localised(folder, target, *, scrape="1s"):

@@ -19,7 +19,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from prometheus_server import free_port
+from free_ports import free_port
 
 from streamreasoner.system import jvm
 

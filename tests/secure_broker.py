@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
+from free_ports import free_port
 from pipelines import eventually
 from token_endpoint import TokenEndpoint, openssl, token_endpoint
 
@@ -159,7 +159,7 @@ def secure_broker(directory: Path) -> Iterator[SecureBroker]:
     both.write_text("".join(file.read_text() for file in keys["broker"]))
     with ExitStack() as stack:
         tokens = stack.enter_context(token_endpoint(directory, USER, PASSWORD))
-        login_port, mtls_port = _free_port(), _free_port()
+        login_port, mtls_port = free_port(), free_port()
         properties = _PROPERTIES.format(
             login=_LOGIN,
             login_port=login_port,
@@ -213,11 +213,6 @@ def encrypted(key: Path) -> Path:
     how = ["pkcs8", "-topk8", "-v1", "PBE-SHA1-3DES", "-passout", f"pass:{KEY_PASSWORD}"]
     openssl(*how, "-in", key, "-out", file)
     return file
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
 
 
 @contextmanager

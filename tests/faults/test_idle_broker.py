@@ -8,6 +8,7 @@ import signal
 from itertools import pairwise
 
 import pytest
+from free_ports import free_port
 from pipelines import (
     await_published,
     changes,
@@ -20,7 +21,6 @@ from pipelines import (
     running,
     terminate,
 )
-from prometheus_server import free_port
 from serving import ask
 
 from streamreasoner.io.kafka.broker import Broker

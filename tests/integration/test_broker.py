@@ -8,10 +8,10 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from free_ports import free_port
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from pipelines import spawn
 
@@ -89,11 +89,9 @@ def is_running(pid):
 
 def test_the_command_keeps_topics_across_restarts(tmp_path):
     """`broker` prints its address, exits with 0 on a signal, and keeps its topics."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = ["-m", "streamreasoner", "broker", "--directory", tmp_path / "kafka"]
-    command += ["--port", port]
+    command += ["--port", str(port)]
     for number, topics in enumerate((set(), {"t"})):
         with spawn(command, subprocess.PIPE) as process:
             line = process.stdout.readline().decode()
@@ -110,7 +108,7 @@ def test_the_command_keeps_topics_across_restarts(tmp_path):
 def test_the_command_ends_with_its_broker(tmp_path):
     """A broker that was killed is named, and nothing waits for it."""
     command = ["-m", "streamreasoner", "broker", "--directory", tmp_path / "kafka"]
-    command += ["--port", next(iter(free_ports(1)))]
+    command += ["--port", str(free_port())]
     with spawn(command, subprocess.PIPE) as process:
         assert process.stdout.readline().startswith(b"Kafka listens on")
         for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
@@ -135,7 +133,7 @@ def test_the_ports_are_free_and_differ(tmp_path, monkeypatch):
     """No port of another process is chosen, nor the same one twice; no directory is left behind."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        ports = taken.getsockname()[1], *free_ports(2)
+        ports = taken.getsockname()[1], free_port(), free_port()
         monkeypatch.setattr(kafka_broker, "_PORTS", ports)
         for directory, given in ((None, None), (tmp_path, ports[1])):
             with Broker(directory, port=given) as broker:
@@ -149,12 +147,3 @@ def test_the_ports_are_free_and_differ(tmp_path, monkeypatch):
 def test_no_outgoing_connection_takes_the_port_of_a_killed_broker(broker):
     """The system does not give it to one, so that the broker can start there again."""
     assert int(broker.bootstrap_servers.split(":")[1]) < int(RANGE.read_text().split()[0])
-
-
-def free_ports(count):
-    """Ports that nothing listens at."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]

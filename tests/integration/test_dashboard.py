@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from free_ports import free_port
 from pipelines import DEADLINE_SECONDS, await_published, new_case, produce, triple
-from prometheus_server import Prometheus, free_port, localised
+from prometheus_server import Prometheus, localised
 
 from streamreasoner.io.spark.session import PACKAGES
 from streamreasoner.service.assemble import pipeline

@@ -8,6 +8,7 @@ import uuid
 from itertools import combinations
 
 import pytest
+from free_ports import free_port
 from object_store import object_store
 from pipelines import (
     DEADLINE_SECONDS,
@@ -20,7 +21,6 @@ from pipelines import (
     produce,
     triple,
 )
-from prometheus_server import free_port
 from serving import ask, await_ready
 from spark_jvm import MARKS
 from typer.testing import CliRunner

@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import pytest
 from chromium import chromium, programs, requests, visible
 from debian_packages import UnavailableError
+from free_ports import free_port
 from left_out import leave_out
 from pipelines import await_published, eventually, fact, new_case, producing
-from prometheus_server import free_port
 from selenium.webdriver import Keys
 from serving import ask, await_ready, serving
 from spark_jvm import MARKS

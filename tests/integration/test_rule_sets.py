@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 
+from free_ports import free_port
 from pipelines import (
     DEADLINE_SECONDS,
     await_published,
@@ -15,7 +16,6 @@ from pipelines import (
     produce,
     triple,
 )
-from prometheus_server import free_port
 from serving import ask, await_ready
 from spark_jvm import MARKS
 from typer.testing import CliRunner

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
+from free_ports import free_port
 from pipelines import eventually
-from prometheus_server import free_port
 from serving import ask
 from typer.testing import CliRunner
 

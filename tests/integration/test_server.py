@@ -9,8 +9,8 @@ from collections import Counter
 from itertools import islice
 
 import psutil
+from free_ports import free_port
 from pipelines import await_published, committed, eventually, fact, new_case, produce
-from prometheus_server import free_port
 from serving import ask, await_ready, events
 from spark_jvm import MARKS
 

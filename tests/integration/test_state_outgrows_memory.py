@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import threading
 import urllib.request
 
 import pytest
 from cluster import CHEAP
+from free_ports import free_port
 from oracle import derived, evaluate, total
 from pipelines import (
     await_published,
@@ -57,9 +57,7 @@ def test_a_state_that_becomes_too_large_goes_on(  # noqa: PLR0917 - fixtures
     divided among more parts with the batch whose facts one part cannot address: they evaluate it
     again. The metrics name the backend that runs.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     case = new_case(broker, tmp_path, RULES, server={"port": port})
     case.raw["pipeline"]["backend"] = "auto"
     if full == "memory":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from free_ports import free_port
 from pipelines import (
     await_published,
     changes,
@@ -14,7 +15,6 @@ from pipelines import (
     produce,
     triple,
 )
-from prometheus_server import free_port
 from serving import ask, await_ready
 from spark_jvm import MARKS
 

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 
 import pytest
 import sessions_of_documents
+from free_ports import free_port
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-def free_ports(count):
-    """Ports that were free a moment ago."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [str(each.getsockname()[1]) for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 @pytest.mark.parametrize("document", ["tutorial.md", "how-to/provenance.md"])
 @pytest.mark.usefixtures("joined_jvm")
 def test_a_tutorial_shows_what_happens(document, tmp_path):
     """Every command prints what the document shows."""
-    kafka, server = free_ports(2)
+    kafka, server = str(free_port()), str(free_port())
     text = (
         (DOCS / document)
         .read_text("utf-8")
