@@ -78,9 +78,27 @@ def _covers(atom: ast.Atom, kind: ast.Atom) -> bool:
     )
 
 
+def read_everywhere(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> tuple[int, ...]:
+    """Indexes of the rules that read the copies at all classes, which keep it from being encoded.
+
+    Args:
+        hierarchy: The hierarchy.
+        rules: The rules of the program, in normal form.
+    """
+    found = (index for index, reading in _readings(hierarchy, rules) if not reading.is_limited)
+    return tuple(dict.fromkeys(found))
+
+
 def _wanted(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> tuple[ast.Rule, ...] | None:
     """Rules that derive the classes whose copies are read; None if a rule reads all of them."""
-    made: dict[ast.Rule, None] = {}
+    if read_everywhere(hierarchy, rules):
+        return None
+    made = (made for _, each in _readings(hierarchy, rules) for made in each.rules(hierarchy))
+    return tuple(dict.fromkeys(made))
+
+
+def _readings(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> Iterator[tuple[int, _Reading]]:
+    """Each place that reads copies, with the index of its rule."""
     edges_of = dict(zip(hierarchy.rules, hierarchy.edges, strict=True))
     for index, rule in enumerate(rules):
         edges = edges_of.get(index)  # a copying rule reads the copies that it makes
@@ -91,11 +109,8 @@ def _wanted(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> tuple[ast.Rule, 
                 continue
             if have_an_instance(atom, hierarchy.atom):
                 rest = (each for at, each in enumerate(rule.body) if at != place)
-                reading = _Reading.of(hierarchy, atom, (r for r in rest if isinstance(r, ast.Atom)))
-                if not reading.is_limited:
-                    return None
-                made.update(dict.fromkeys(reading.rules(hierarchy)))
-    return tuple(made)
+                atoms = (each for each in rest if isinstance(each, ast.Atom))
+                yield index, _Reading.of(hierarchy, atom, atoms)
 
 
 @dataclass(frozen=True, slots=True)

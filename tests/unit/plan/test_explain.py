@@ -52,13 +52,32 @@ def test_the_documentation_shows_what_is_printed():
 
 
 def test_what_is_never_encoded_is_copied_all_the_same():
-    """RDFS has rules about every triple."""
-    text = explain_plan(load_program("rdfs"), stage=Stage.HIERARCHIES)
+    """RDFS has rules about every triple, which are named."""
+    checked = load_program("rdfs")
+    names = {f"R{number}": rule.name for number, rule in enumerate(checked.rules, 1)}
 
-    first, none, others, *rules = text.splitlines()
+    first, none, others, *copied = explain_plan(checked, stage=Stage.HIERARCHIES).splitlines()
+
     assert (first, none) == ("== hierarchies ==", "none: all facts are stored")
     assert others == "copied, and always stored:"
-    assert [each.split('"')[1] for each in rules] == ["rdfs7", "rdfs9"]
+    assert [names[each.split()[0]] for each in copied[::2]] == ["rdfs7", "rdfs9"]
+    for each in copied[1::2]:
+        words, readers = each.split(" by ")
+        assert words == "  read at all classes"
+        assert [names[reader] for reader in readers.split(", ")] == ["rdfD2", "rdfs4a", "rdfs4b"]
+
+
+def test_a_stratum_of_negation_that_the_schema_decides_is_named():
+    """Its copies are stored, although rules read them at one class each."""
+    text = explained(
+        '@import "rho-df" .\n'
+        + EX
+        + "[?x, a, ex:Free] :- [?x, a, ex:Seat], not [?x, a, ex:Taken] .",
+        stage=Stage.HIERARCHIES,
+    )
+
+    assert "none: all facts are stored" in text
+    assert text.splitlines()[-1] == "  in a stratum in which the schema decides what is negated"
 
 
 @given(scenarios())
