@@ -18,7 +18,7 @@ from streamreasoner.lang.ast import NOWHERE
 from streamreasoner.lang.traversal import atom_of, substituted, variables
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
     from types import UnionType
 
     from streamreasoner.analysis.strata.guards import Guarded
@@ -26,22 +26,21 @@ if TYPE_CHECKING:
 
 def hierarchies(
     rules: Sequence[ast.Rule],
-    strata: Mapping[tuple[int, ...], Guarded | None],
+    guarded: Iterable[Guarded | None],
     predicates: Container[str],
 ) -> Iterator[tuple[Hierarchy, tuple[ast.Rule, ...]]]:
     """The hierarchies of a program, each with rules that derive the classes whose copies are read.
 
-    Facts are left out of which rules read all copies, or of a stratum in which the schema decides
-    what is negated.
+    Facts are left out of which rules read all copies.
 
     Args:
         rules: The rules in normal form.
-        strata: Indexes into them, each with how the schema decides its negation, if it does.
+        guarded: How the schema decides the negation of each stratum, if it does.
         predicates: The predicates of the facts of hierarchies.
     """
-    decided = {index for stratum, guarded in strata.items() if guarded for index in stratum}
+    rules = (*rules, *_rules_of_kinds(guarded))
     made: list[tuple[Hierarchy, tuple[ast.Rule, ...]]] = []
-    for each in hierarchies_of(rules, predicates, decided):
+    for each in hierarchies_of(rules, predicates):
         numbered = replace(each, number=len(made))
         wanted = _wanted(numbered, rules)
         if wanted is not None:
@@ -78,23 +77,37 @@ def _covers(atom: ast.Atom, kind: ast.Atom) -> bool:
     )
 
 
-def read_everywhere(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> tuple[int, ...]:
+def read_everywhere(
+    hierarchy: Hierarchy, rules: Sequence[ast.Rule], guarded: Iterable[Guarded | None]
+) -> tuple[int, ...]:
     """Indexes of the rules that read the copies at all classes, which keep it from being encoded.
 
     Args:
-        hierarchy: The hierarchy.
-        rules: The rules of the program, in normal form.
+        hierarchy: A hierarchy.
+        rules: As of `hierarchies`.
+        guarded: As there.
     """
-    found = (index for index, reading in _readings(hierarchy, rules) if not reading.is_limited)
+    of_kinds = _rules_of_kinds(guarded)
+    sources = [*range(len(rules)), *of_kinds.values()]
+    readings = _readings(hierarchy, (*rules, *of_kinds))
+    found = (sources[index] for index, reading in readings if not reading.is_limited)
     return tuple(dict.fromkeys(found))
+
+
+def _rules_of_kinds(guarded: Iterable[Guarded | None]) -> dict[ast.Rule, int]:
+    """The rules over kinds of facts that read facts, with the rules that they are of."""
+    found = [each for each in guarded if each is not None]
+    return {
+        rule: each.sources[rule] for each in found for rule in each.rules if rule in each.sources
+    }
 
 
 def _wanted(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> tuple[ast.Rule, ...] | None:
     """Rules that derive the classes whose copies are read; None if a rule reads all of them."""
-    if read_everywhere(hierarchy, rules):
+    readings = [reading for _, reading in _readings(hierarchy, rules)]
+    if not all(each.is_limited for each in readings):
         return None
-    made = (made for _, each in _readings(hierarchy, rules) for made in each.rules(hierarchy))
-    return tuple(dict.fromkeys(made))
+    return tuple(dict.fromkeys(rule for each in readings for rule in each.rules(hierarchy)))
 
 
 def _readings(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> Iterator[tuple[int, _Reading]]:

@@ -46,8 +46,5 @@ def hierarchies(
         yield "copied, and always stored:"
     for each in others:
         yield from copying(each.rules)
-        readers = read_everywhere(each, checked.rules)
-        if readers:
-            yield f"  read at all classes by {', '.join(f'R{index + 1}' for index in readers)}"
-        else:
-            yield "  in a stratum in which the schema decides what is negated"
+        readers = read_everywhere(each, checked.rules, checked.guarded)
+        yield f"  read at all classes by {', '.join(f'R{index + 1}' for index in readers)}"
