@@ -115,11 +115,13 @@ def checked(
     except TermError as error:
         raise DataError(f"{where}{error}") from None
     if update.predicate in {TRIPLE, QUAD}:
-        for term, (name, is_allowed, kinds) in zip(terms, _POSITIONS, strict=False):
+        for term, given, (name, is_allowed, kinds) in zip(
+            terms, update.args, _POSITIONS, strict=False
+        ):
             if not is_allowed(term):
-                raise DataError(
-                    f"{where}The {name} of a {update.predicate} must be {kinds}, not {term}."
-                )
+                advice = " For an IRI, pass an `rdflib.URIRef`." if type(given) is str else ""
+                wrong = f"The {name} of a {update.predicate} must be {kinds}, not {term}."
+                raise DataError(f"{where}{wrong}{advice}")
     ts = None if update.ts is None else milliseconds(update.ts, where)
     return update.predicate, terms, _multiplicity(update.multiplicity, where), ts
 

@@ -162,6 +162,8 @@ A = URIRef(EX + "a")
 QUOTED = Term.parse("<<( <urn:s> <urn:p> _:o )>>")
 WRONG_UPDATES = [
     (Update.triple("lit", "notiri", 5, 1.5), 'a triple must be an IRI or a blank node, not "lit"'),
+    (Update.triple("lit", A, A), r'not "lit"\. For an IRI, pass an `rdflib\.URIRef`\.'),
+    (Update.triple(Literal("lit"), A, A), r'not "lit"\.$'),
     (Update.triple(A, BNode("b"), 5), "predicate of a triple must be an IRI, not _:b"),
     (Update("quad", (A, A, A, "g")), 'graph of a quad must be an IRI or a blank node, not "g"'),
     (Update.triple(QUOTED, A, A), r"must be an IRI or a blank node, not <<\( <urn:s> <urn:p> _:o"),
@@ -239,7 +241,9 @@ def test_non_converging_rules_are_named():
     """The error for a program that does not converge names predicates and rules."""
     rules = "n(?x + 1) :- n(?x).\nm(?x) :- n(?x)."
     reasoner = Reasoner.from_rules(rules, recursion_limit=5)
-    with pytest.raises(RecursionLimitError, match=r"derives 'n' by the rules at <rules>:1, has"):
+    with pytest.raises(
+        RecursionLimitError, match=r"evaluation of 'n' by the rules at <rules>:1 has"
+    ):
         reasoner.apply([Update("n", (1,))])
 
 
