@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pyspark
+from recording import archived
 from spark_jvm import PATIENT
 
 from streamreasoner.system import jvm
@@ -61,6 +62,19 @@ class Cluster:
         ]
 
 
+def from_archive(directory):
+    """Settings of drivers and executors on a cluster that start from the archive of pipelines.
+
+    Their class path has the jars of pipelines, so nothing depends on the delivery of packages.
+    """
+    class_path, flags = archived(directory)
+    settings = {}
+    for role, options in (("driver", "defaultJavaOptions"), ("executor", "extraJavaOptions")):
+        settings[f"spark.{role}.{options}"] = " ".join((CHEAP, *flags))
+        settings[f"spark.{role}.extraClassPath"] = class_path
+    return settings
+
+
 def kill(process):
     """Kill a process and wait until it is gone."""
     process.send_signal(signal.SIGKILL)
@@ -101,11 +115,13 @@ def cluster(directory, workers=WORKERS, cores=1):
 
 
 def _spawn(process_group, log, name, *arguments):
+    class_path, flags = archived(log.parent)
     environment = {
         **os.environ,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": CHEAP,
+        "SPARK_DAEMON_JAVA_OPTS": " ".join((CHEAP, *flags)),
+        "SPARK_DAEMON_CLASSPATH": class_path,
         "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
     }
     with log.open("wb") as output:

@@ -39,10 +39,18 @@ class Driver:
         new_store = Driver.new_store or columnar
         store = options.pop("store", None) or new_store()
         encodes = options.pop("encodes", Driver.encodes)
-        self.session = Session(checked, store, recursion_limit=limit, encodes=encodes, **options)
+        plan = lower(checked)
+        self.session = Session(
+            checked,
+            store,
+            recursion_limit=limit,
+            lowered=None if encodes else plan,
+            encodes=encodes,
+            **options,
+        )
         self.epoch = 0
         self.own = tuple(checked.arities)
-        self.predicates = tuple(lower(checked).arities)
+        self.predicates = tuple(plan.arities)
 
     def inherit(self, other, change=lambda rows: rows):
         """Take over the state of another driver, its trace changed by `change`."""

@@ -22,11 +22,18 @@ def left_to_others():
 
 
 @contextmanager
-def classes_of_spark(directory):
-    """What the next pipeline that starts a JVM has of Spark's classes."""
+def next_launch(directory):
+    """How the next pipeline starts a JVM: its class path, and the archive of its classes."""
     settings = {"spark.jars.packages": session.PACKAGES, "spark.driver.memory": "1g"}
     how = launch.directly(jvm.java(newest=session.NEWEST_JAVA), settings, directory)
     try:
-        yield how.class_data
+        yield how
     finally:
         how.class_data.close(exited=False)
+
+
+def archived(directory):
+    """The class path of pipelines, and the flags with which Java reads its archive."""
+    with left_to_others(), next_launch(directory) as how:
+        class_path = how.command[how.command.index("-cp") + 1]
+        return class_path, how.class_data.flags_of_readers

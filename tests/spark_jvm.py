@@ -14,7 +14,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.java_gateway import launch_gateway
-from recording import classes_of_spark, left_to_others
+from recording import archived, left_to_others
 from thorough import THOROUGH
 
 from streamreasoner.io.spark import session
@@ -98,9 +98,7 @@ def spark_jvm(directory):
 def _more_jars(directory):
     """Delta Lake after the jars of pipelines, whose archive of classes then serves this JVM too."""
     # The code of many sessions exceeds the default code cache of the C1 compiler.
-    flags = ["-XX:ReservedCodeCacheSize=240m"]
-    with classes_of_spark(directory) as classes:
-        flags += classes.flags_of_readers
+    flags = ["-XX:ReservedCodeCacheSize=240m", *archived(directory)[1]]
     return {
         "spark.jars": f"{jvm.jars('delta', [_DELTA])}/*",
         "spark.driver.defaultJavaOptions": " ".join(flags),

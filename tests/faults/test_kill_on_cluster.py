@@ -6,7 +6,7 @@ import random
 from contextlib import ExitStack
 from functools import partial
 
-from cluster import cluster, kill
+from cluster import cluster, from_archive, kill
 from crashes import changing, check_output
 from leaders import Process
 from pipelines import await_publication, await_published, new_case, terminate
@@ -47,7 +47,7 @@ def test_nothing_is_lost_on_a_cluster(broker, tmp_path):
             tmp_path,
             RULES,
             pipeline={"backend": "executors", "parts": WORKERS},
-            spark={"options": {**machines.options, **ROOM}},
+            spark={"options": {**machines.options, **from_archive(tmp_path), **ROOM}},
         )
         start = partial(Process.started, case, stack)
         with changing(case, rng) as (sent, records):

@@ -7,7 +7,7 @@ time.
 from __future__ import annotations
 
 from pipelines import eventually, new_case, produce
-from recording import classes_of_spark
+from recording import next_launch
 from spark_jvm import MARKS_OF_AN_OWN_JVM, spark_session
 
 from streamreasoner.io.kafka.broker import Broker
@@ -23,8 +23,8 @@ def test_later_starts_need_not_record(tmp_path):
         (tmp_path / name).mkdir()
     with Broker(tmp_path / "kafka") as broker, spark_session(tmp_path / "spark") as spark:
         read(new_case(broker, tmp_path / "case", ""), spark)
-    with classes_of_spark(tmp_path / "later") as classes:
-        assert not classes.recording
+    with next_launch(tmp_path / "later") as how:
+        assert not how.class_data.recording
 
 
 def read(case, spark):

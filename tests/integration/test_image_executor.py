@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from cluster import DEADLINE_SECONDS, cluster, kill
+from cluster import CHEAP, DEADLINE_SECONDS, cluster, from_archive, kill
 from spark_jvm import MARKS_OF_AN_OWN_JVM, spark_session
 
 pytestmark = MARKS_OF_AN_OWN_JVM
@@ -43,7 +43,7 @@ def test_the_image_starts_an_executor(tmp_path):
     with (
         # Without a worker: all tasks are left to the executor.
         cluster(tmp_path / "cluster", 0) as machines,
-        spark_session(tmp_path / "driver", machines.options) as spark,
+        spark_session(tmp_path / "driver", machines.options | from_archive(tmp_path)) as spark,
     ):
         check(spark, tmp_path / "executor")
 
@@ -64,7 +64,7 @@ def check(spark, directory):
         "JAVA_HOME": os.environ["JAVA_HOME"],
     }
     options = spark.sparkContext._jvm.org.apache.spark.launcher.JavaModuleOptions  # noqa: SLF001 - PySpark does not expose it
-    words = options.defaultModuleOptionArray()
+    words = [*options.defaultModuleOptionArray(), *CHEAP.split()]
     variables |= {f"SPARK_JAVA_OPT_{number}": word for number, word in enumerate(words)}
     with (directory / "log").open("wb") as log:
         executor = subprocess.Popen(

@@ -15,7 +15,7 @@ import pipelines
 import psutil
 import pyspark
 import pytest
-from cluster import CHEAP, DEADLINE_SECONDS, cluster
+from cluster import CHEAP, DEADLINE_SECONDS, cluster, from_archive
 from oracle import derived, evaluate, total
 from pipelines import (
     await_published,
@@ -134,7 +134,7 @@ def test_a_submitted_script_runs_a_pipeline(broker, machines, tmp_path, monkeypa
     """
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     local = {"spark.master": "local[2]", "spark.driver.defaultJavaOptions": CHEAP}
-    starts = {"b": local, "c": machines.options}
+    starts = {"b": local, "c": machines.options | from_archive(tmp_path)}
     case = new_case(broker, tmp_path, RULES)
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
@@ -153,8 +153,10 @@ def test_a_submitted_script_runs_a_pipeline(broker, machines, tmp_path, monkeypa
     assert "Traceback" not in log
 
 
-def test_a_script_without_the_connector_is_told_what_to_write(broker, tmp_path):
+def test_a_script_without_the_connector_is_told_what_to_write(broker, tmp_path, monkeypatch):
     """As spark-submit takes it, and as Python does."""
+    cheap = f"--conf spark.ui.enabled=false --driver-java-options '{CHEAP}' pyspark-shell"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", cheap)
     case = new_case(broker, tmp_path, RULES)
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)

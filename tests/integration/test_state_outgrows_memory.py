@@ -9,7 +9,7 @@ import threading
 import urllib.request
 
 import pytest
-from cluster import CHEAP
+from cluster import from_archive
 from free_ports import free_port
 from oracle import derived, evaluate, total
 from pipelines import (
@@ -64,8 +64,7 @@ def test_a_state_that_becomes_too_large_goes_on(  # noqa: PLR0917 - fixtures
         case.raw["pipeline"]["max_state_bytes"] = 1
         options = {
             **PATIENT,
-            "spark.driver.defaultJavaOptions": CHEAP,
-            "spark.executor.extraJavaOptions": CHEAP,
+            **from_archive(tmp_path),
             "spark.master": "local-cluster[2,2,1024]",
         }
         case.raw["spark"] = {"options": options}
