@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.analysis.hierarchies.hierarchy import EXCESS, LACK
-from streamreasoner.engine.inheritance.rows import among
-from streamreasoner.engine.inheritance.sets import distinct, intersection
+from streamreasoner.engine.inheritance.rows import among, sought
+from streamreasoner.engine.inheritance.sets import distinct
 from streamreasoner.engine.updates import Updates
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
     from streamreasoner.engine.inheritance.edges import View
     from streamreasoner.engine.ports import Backend
-
-MANY = 512
-"""Classes from which all are read at once, instead of each by itself."""
 
 
 def to_hold(
@@ -38,11 +35,14 @@ def to_hold(
         backend: Holds the trace.
         intern: Gives the id of a term.
     """
-    for term, sign in ((LACK, 1), (EXCESS, -1)):
+    kinds = {intern(term): sign for term, sign in ((LACK, 1), (EXCESS, -1))}
+    ids = np.array([*kinds], np.int32)
+    differing = [each for each in hierarchies if len(backend.trace(each.differ, {0: ids}).args)]
+    for kind, sign in kinds.items():
         found = [
             changed(each, backend.facts(each.wanted), backend.facts(each.held), sign)
-            for each in hierarchies
-            if (backend.select(each.differ, {0: intern(term)}).since >= 0).any()
+            for each in differing
+            if (backend.select(each.differ, {0: kind}).since >= 0).any()
         ]
         if found:
             return found
@@ -68,11 +68,10 @@ def held_among(view: View, held: str, classes: NDArray[np.int32]) -> NDArray[np.
         held: The predicate of the classes that are.
         classes: The classes, distinct.
     """
-    if len(classes) > MANY:
-        rows = view(held, {})
-        return intersection(classes, distinct(rows.args[rows.multiplicity > 0, 0]))
-    found = (each for each in classes.tolist() if len(view(held, {0: each}).args))
-    return np.fromiter(found, np.int32)
+    if not len(classes):
+        return classes
+    rows = view(held, {0: sought(classes)})
+    return distinct(rows.args[rows.multiplicity > 0, 0])
 
 
 def changed(
