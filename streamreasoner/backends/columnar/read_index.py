@@ -96,7 +96,7 @@ class ReadIndex:
         most = count // SOUGHT_SHARE + SOUGHT_LEAST
         is_scanned = not one and any(len(each) > most for each in several.values())
         if not is_scanned:
-            group = facts.group({**one, **several}, partial(_column, state, relation))
+            group = facts.group({**several, **one}, partial(_column, state, relation))
             is_scanned = 2 * len(group) > count
         if is_scanned:
             return _among(state, scanned(state, relation, one), several)

@@ -105,7 +105,7 @@ class Steps:
 
     def read(self, view: View, bound: Bound) -> Ladder:
         """The present edges, since iterations of the stratum."""
-        rows = view(self.place.predicate, {**self.place.bound, **bound})
+        rows = view(self.place.predicate, {**bound, **self.place.bound})
         iteration = np.zeros(len(rows.args), np.int64)  # that of edges of lower strata
         for constants in self.derived:
             late = matching(rows.args, constants)

@@ -67,7 +67,7 @@ class Shape:
         """What is stored of entities."""
         columns = zip(self.entity, entities.ids.T, strict=True)
         ids = {at: sought(column) for at, column in columns}
-        return entities.rows(view(self.place.predicate, {**self.place.bound, **ids}))
+        return entities.rows(view(self.place.predicate, {**ids, **self.place.bound}))
 
     def at_classes(self, view: View, classes: Int32s) -> NDArray[np.int32]:
         """The arguments of the stored facts at some classes, int32 of shape (n, arity)."""

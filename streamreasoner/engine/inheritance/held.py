@@ -35,6 +35,8 @@ def to_hold(
         backend: Holds the trace.
         intern: Gives the id of a term.
     """
+    if not hierarchies:
+        return []
     kinds = {intern(term): sign for term, sign in ((LACK, 1), (EXCESS, -1))}
     ids = np.array([*kinds], np.int32)
     differing = [each for each in hierarchies if len(backend.trace(each.differ, {0: ids}).args)]
