@@ -40,7 +40,11 @@ OTHERS = """\
 [?x, a, ex:c2] :- [?x, ex:q, _] .
 [?x, ex:p, ex:x0] :- [?x, a, ex:c1] .
 [?x, ex:q, ?y] :- [?x, ex:p, ?y], not [?x, a, ex:c2] .
+[?x, a, ex:c3] :- [?x, a, ex:c0], not [?x, a, ex:c1] .
+[?x, ex:some, ?c] :- [?x, a, ?c], listed(?c), not [?x, ex:q, ?c] .
 [?x, a, ?c] :- in(?x, ?c), not bad(?c) .
+[?x, ?q, ?y] :- [?x, ex:p, ?y], in(?q, ?c), listed(?c) .
+[?x, a, ?d] :- [?x, a, ?c], [?c, ex:some, ?d], not [?x, ?d, ?c] .
 [ex:c1, a, ex:c2] .
 part(?a, ?c) :- part(?a, ?b), part(?b, ?c) .
 part(?a, ?b) :- near(?a, ?b) .

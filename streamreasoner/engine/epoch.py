@@ -11,8 +11,8 @@ import numpy as np
 
 from streamreasoner.engine.change import added_by_change, change_program
 from streamreasoner.engine.circular import check_order
-from streamreasoner.engine.fixpoint import fixpoints, limited
-from streamreasoner.engine.inheritance.held import to_hold
+from streamreasoner.engine.fixpoint import fixpoints, goes_on, limited
+from streamreasoner.engine.inheritance.held import Holding
 from streamreasoner.engine.inheritance.outlook import Outlook, Weighed
 from streamreasoner.engine.inheritance.reader import Reader
 from streamreasoner.engine.input.given import with_copies
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
 DEFAULT_RECURSION_LIMIT = 1_000_000
 DEFAULT_MAX_NEW_TERMS = 10_000_000
-_NONE = np.empty(0, np.int64)
-NO_WORK = Work(0, _NONE, _NONE)
+NO_WORK = Work(0, *[np.empty(0, np.int64)] * 2)
 """That of no rules."""
 
 
@@ -129,10 +128,8 @@ class Engine:
         max_new_terms: int = DEFAULT_MAX_NEW_TERMS,
         new_state: Callable[[ProgramPlan], Backend] | None = None,
     ) -> None:
-        self._max_new_terms = max_new_terms
         self._backend = backend
         self._plan = plan
-        self._recursion_limit = recursion_limit
         self._facts = facts
         self._registers = registers
         self._recomputation = Recomputation(backend)
@@ -140,7 +137,9 @@ class Engine:
         self._frontier = NO_FRONTIER
         intern = self._dictionary.intern
         self._reader = Reader(backend, plan, intern)
-        self.outlook = Outlook(backend, intern, recursion_limit, new_state)
+        self._holding = Holding(plan, backend, intern)
+        self._fixpoints = partial(_fixpoints, self._dictionary, recursion_limit, max_new_terms)
+        self.outlook = Outlook(backend, intern, self._fixpoints, new_state)
         self._taken = self._gained = 0
         self.watch: Callable[[Updates], None] | None = None
 
@@ -355,28 +354,16 @@ class Engine:
 
         Returns the program of the epoch, and the number of iterations.
         """
-        iterations = self._derive(program, may_recompute=plan is None)
-        while held := to_hold(program.hierarchies, self._backend, self._dictionary.intern):
+        iterations = 0
+        while True:
+            self._holding = self._holding.of(program)
+            rules = partial(self._fixpoints, program, self._backend, stops=self._holding.lacks)
+            evaluate = partial(self._recomputation.evaluate, rules, self._taken, self._gained)
+            touched, held = self._holding.after(partial(evaluate, may_recompute=plan is None))
+            iterations += touched
+            if not held:
+                return program, iterations
             program = self._again(plan, (*later, *held))
-            iterations += self._derive(program, may_recompute=plan is None)
-        return program, iterations
-
-    def _derive(self, program: ProgramPlan, *, may_recompute: bool) -> int:
-        """Update the consequences of what was added; returns the number of iterations."""
-        check = partial(
-            check_order, program=program, backend=self._backend, dictionary=self._dictionary
-        )
-        rules = partial(
-            fixpoints,
-            self._backend,
-            program,
-            self._recursion_limit,
-            check_order=check,
-            check_terms=limited(self._max_new_terms, self._dictionary, program),
-        )
-        return self._recomputation.evaluate(
-            rules, self._taken, self._gained, may_recompute=may_recompute
-        )
 
     def restore(self, rows: Iterable[TraceRows], before: int, frontier: int = NO_FRONTIER) -> None:
         """Load the trace of all epochs before *before*, the next one, into an empty engine.
@@ -447,3 +434,17 @@ class Engine:
     def statistics(self) -> Statistics:
         """Size of the state."""
         return self._backend.statistics()
+
+
+def _fixpoints(  # noqa: PLR0917 - the first three are those of an engine
+    dictionary: Dictionary,
+    recursion_limit: int,
+    max_new_terms: int,
+    program: ProgramPlan,
+    backend: Backend,
+    stops: Callable[[int], bool] = goes_on,
+) -> int:
+    """Bring a state up to date with what was added; returns the number of iterations touched."""
+    check = partial(check_order, program=program, backend=backend, dictionary=dictionary)
+    terms = limited(max_new_terms, dictionary, program)
+    return fixpoints(backend, program, recursion_limit, check, terms, stops=stops)

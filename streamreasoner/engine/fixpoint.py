@@ -27,6 +27,11 @@ def unlimited(stratum: StratumPlan) -> None:
     """Let rules make as many terms as they like."""
 
 
+def goes_on(_: int) -> bool:
+    """Stop after no stratum."""
+    return False
+
+
 def limited(
     most: int, dictionary: Dictionary, program: ProgramPlan
 ) -> Callable[[StratumPlan], None]:
@@ -44,7 +49,7 @@ def limited(
     def check(stratum: StratumPlan) -> None:
         if len(dictionary) - before > most:
             raise NewTermsError(
-                f"The rules that derive {derived(stratum, program.rules)} made more than {most:,} "
+                f"The evaluation of {derived(stratum, program.rules)} made more than {most:,} "
                 "new terms. Bound what they make, for example by `?n < 100`, or raise "
                 "`max_new_terms`. The epoch was rolled back."
             )
@@ -58,18 +63,24 @@ def fixpoints(
     recursion_limit: int,
     check_order: Callable[[Guarded], None],
     check_terms: Callable[[StratumPlan], None] = unlimited,
+    *,
+    stops: Callable[[int], bool] = goes_on,
 ) -> int:
     """Bring all strata up to date, in order; returns the number of iterations touched.
+
+    After each, *stops* tells by its number whether to leave the others as they are.
 
     Raises:
         RecursionLimitError: A stratum has not converged after *recursion_limit* iterations.
         CircularNegationError: *check_order* found a cycle.
         NewTermsError: *check_terms* found too many.
     """
-    return sum(
-        fixpoint(backend, program, number, recursion_limit, check_order, check_terms)
-        for number in range(len(program.strata) + 1)
-    )
+    touched = 0
+    for number in range(len(program.strata) + 1):
+        touched += fixpoint(backend, program, number, recursion_limit, check_order, check_terms)
+        if stops(number):
+            break
+    return touched
 
 
 def fixpoint(  # noqa: PLR0917 - as `fixpoints`
@@ -117,9 +128,9 @@ def fixpoint(  # noqa: PLR0917 - as `fixpoints`
         if (iteration % SEGMENT if limit < SEGMENT else iteration) > limit:
             derives = derived(stratum, program.rules)
             raise RecursionLimitError(
-                f"Stratum {number}, which derives {derives}, has not converged "
-                f"after {limit} iterations. Check it for rules that create terms without "
-                "end, or raise `recursion_limit`. The epoch was rolled back."
+                f"The evaluation of {derives} has not converged after {limit} iterations. Check it "
+                "for rules that create terms without end, or raise `recursion_limit`. The epoch "
+                "was rolled back."
             )
         if backend.settle(iteration):
             backend.derive(iteration)

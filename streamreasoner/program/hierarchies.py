@@ -10,9 +10,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from streamreasoner.analysis.hierarchies.reading import hierarchies
+from streamreasoner.analysis.strata.unification import have_an_instance
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streamreasoner.analysis.strata.guards import Guarded
+    from streamreasoner.lang.ast import Rule
     from streamreasoner.program.checked import CheckedProgram
 
 Hierarchies: TypeAlias = Literal["auto", "stored", "encoded"]
@@ -39,21 +44,23 @@ def encodes(hierarchies: str, *, before: bool = False) -> bool | None:
 def with_hierarchies(program: CheckedProgram) -> CheckedProgram:
     """The program with its hierarchies encoded; as it is, if it has none that can be.
 
-    The indexes of its rules stay; those that keep track of what is read come after them.
+    The indexes of its rules stay; those that keep track of what is read come after them. Their
+    strata come as soon as what they read is complete.
     """
     rules, strata, guarded = [*program.rules], [*program.strata], [*program.guarded]
     helpers = dict(program.helpers)
     found = []
-    decided = dict(zip(program.strata, program.guarded, strict=True))
-    for hierarchy, wanted in hierarchies(program.rules, decided, program.visible):
+    for hierarchy, wanted in hierarchies(program.rules, program.guarded, program.visible):
         found.append(hierarchy)
         for index, edges in zip(hierarchy.rules, hierarchy.edges, strict=True):
             rules[index] = hierarchy.restricted(rules[index], edges)
-        for added in (hierarchy.upkeep(wanted), hierarchy.comparison()):
+        upkeep = tuple(hierarchy.upkeep(wanted))
+        at = _complete(upkeep, rules, strata, guarded)
+        for added in (hierarchy.comparison(), upkeep):
             first = len(rules)
             rules += added
-            strata.append(tuple(range(first, len(rules))))
-            guarded.append(None)
+            strata.insert(at, tuple(range(first, len(rules))))
+            guarded.insert(at, None)
         helpers |= dict.fromkeys(hierarchy.hidden, 1)
     return replace(
         program,
@@ -63,3 +70,21 @@ def with_hierarchies(program: CheckedProgram) -> CheckedProgram:
         helpers=MappingProxyType(helpers),
         hierarchies=tuple(found),
     )
+
+
+def _complete(
+    added: Sequence[Rule],
+    rules: Sequence[Rule],
+    strata: Sequence[tuple[int, ...]],
+    guarded: Sequence[Guarded | None],
+) -> int:
+    """The number of strata from which on nothing is derived that some rules read."""
+    read = dict.fromkeys(atom for rule in added for atom in rule.atoms)
+    pairs = [*zip(strata, guarded, strict=True)]
+    while pairs:
+        stratum, decided = pairs[-1]
+        own = (*(rules[index] for index in stratum), *(decided.rules if decided else ()))
+        if any(have_an_instance(rule.head, atom) for rule in own for atom in read):
+            break
+        pairs.pop()
+    return len(pairs)

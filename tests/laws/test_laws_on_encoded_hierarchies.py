@@ -23,6 +23,7 @@ from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.store import columnar, divided
 from streamreasoner.engine.inheritance import climb, guess, inherited, sets
 from streamreasoner.errors import CircularNegationError, EngineError
+from streamreasoner.explain import Fact, Limits, explain
 
 EXAMPLES = settings(
     max_examples=200 if THOROUGH else 6,
@@ -94,6 +95,8 @@ def check_nothing_tells(encoded, scenario, later, random):
         assert encoded.trace() == stored.trace()
         assert encoded.closure() == stored.closure()
         assert_same_reads(stored, encoded, random)
+        for fact in random.sample(sorted(stored.closure()), min(1, len(stored.closure()))):
+            assert explained(encoded, fact) == explained(stored, fact)
     if any(program.guarded):
         return  # what the schema decides has an oracle of its own
     own = set(program.arities)
@@ -180,6 +183,13 @@ def assert_same_reads(stored, encoded, random):
         assert selected(encoded, predicate, args, places, iteration) == selected(
             stored, predicate, args, places, iteration
         )
+
+
+def explained(driver, fact):
+    """Why a fact holds, as text."""
+    session = driver.session
+    terms = session.dictionary
+    return explain(session.program, session.engine, terms, Fact(*fact), Limits()).text()
 
 
 def selected(driver, predicate, args, places, iteration):

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from streamreasoner.analysis.hierarchies.copying import Edges
 
 
-def hierarchies_of(
-    rules: Sequence[ast.Rule], predicates: Container[str], left_out: Container[int] = ()
-) -> Iterator[Hierarchy]:
+def hierarchies_of(rules: Sequence[ast.Rule], predicates: Container[str]) -> Iterator[Hierarchy]:
     """The hierarchies of a program, by what their facts have in common.
 
     Facts are left out of which rules choose the best, or that edges are made of: the closure of a
@@ -27,12 +25,10 @@ def hierarchies_of(
     Args:
         rules: The rules in normal form.
         predicates: The predicates of the facts of hierarchies.
-        left_out: The indexes of rules that are not looked at.
     """
     kinds: dict[tuple[object, ...], dict[int, Copying]] = {}
     for index, rule in enumerate(rules):
-        is_one = index not in left_out and rule.head.predicate in predicates
-        copied = copying(rule) if is_one else None
+        copied = copying(rule) if rule.head.predicate in predicates else None
         if copied is not None:
             kinds.setdefault(copied.key, {})[index] = copied
     for number, copies in enumerate(kinds.values()):

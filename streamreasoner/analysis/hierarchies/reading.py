@@ -18,7 +18,7 @@ from streamreasoner.lang.ast import NOWHERE
 from streamreasoner.lang.traversal import atom_of, substituted, variables
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
     from types import UnionType
 
     from streamreasoner.analysis.strata.guards import Guarded
@@ -26,22 +26,21 @@ if TYPE_CHECKING:
 
 def hierarchies(
     rules: Sequence[ast.Rule],
-    strata: Mapping[tuple[int, ...], Guarded | None],
+    guarded: Iterable[Guarded | None],
     predicates: Container[str],
 ) -> Iterator[tuple[Hierarchy, tuple[ast.Rule, ...]]]:
     """The hierarchies of a program, each with rules that derive the classes whose copies are read.
 
-    Facts are left out of which rules read all copies, or of a stratum in which the schema decides
-    what is negated.
+    Facts are left out of which rules read all copies.
 
     Args:
         rules: The rules in normal form.
-        strata: Indexes into them, each with how the schema decides its negation, if it does.
+        guarded: How the schema decides the negation of each stratum, if it does.
         predicates: The predicates of the facts of hierarchies.
     """
-    decided = {index for stratum, guarded in strata.items() if guarded for index in stratum}
+    rules = (*rules, *_rules_of_kinds(guarded))
     made: list[tuple[Hierarchy, tuple[ast.Rule, ...]]] = []
-    for each in hierarchies_of(rules, predicates, decided):
+    for each in hierarchies_of(rules, predicates):
         numbered = replace(each, number=len(made))
         wanted = _wanted(numbered, rules)
         if wanted is not None:
@@ -78,9 +77,41 @@ def _covers(atom: ast.Atom, kind: ast.Atom) -> bool:
     )
 
 
+def read_everywhere(
+    hierarchy: Hierarchy, rules: Sequence[ast.Rule], guarded: Iterable[Guarded | None]
+) -> tuple[int, ...]:
+    """Indexes of the rules that read the copies at all classes, which keep it from being encoded.
+
+    Args:
+        hierarchy: A hierarchy.
+        rules: As of `hierarchies`.
+        guarded: As there.
+    """
+    of_kinds = _rules_of_kinds(guarded)
+    sources = [*range(len(rules)), *of_kinds.values()]
+    readings = _readings(hierarchy, (*rules, *of_kinds))
+    found = (sources[index] for index, reading in readings if not reading.is_limited)
+    return tuple(dict.fromkeys(found))
+
+
+def _rules_of_kinds(guarded: Iterable[Guarded | None]) -> dict[ast.Rule, int]:
+    """The rules over kinds of facts that read facts, with the rules that they are of."""
+    found = [each for each in guarded if each is not None]
+    return {
+        rule: each.sources[rule] for each in found for rule in each.rules if rule in each.sources
+    }
+
+
 def _wanted(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> tuple[ast.Rule, ...] | None:
     """Rules that derive the classes whose copies are read; None if a rule reads all of them."""
-    made: dict[ast.Rule, None] = {}
+    readings = [reading for _, reading in _readings(hierarchy, rules)]
+    if not all(each.is_limited for each in readings):
+        return None
+    return tuple(dict.fromkeys(rule for each in readings for rule in each.rules(hierarchy)))
+
+
+def _readings(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> Iterator[tuple[int, _Reading]]:
+    """Each place that reads copies, with the index of its rule."""
     edges_of = dict(zip(hierarchy.rules, hierarchy.edges, strict=True))
     for index, rule in enumerate(rules):
         edges = edges_of.get(index)  # a copying rule reads the copies that it makes
@@ -91,11 +122,8 @@ def _wanted(hierarchy: Hierarchy, rules: Sequence[ast.Rule]) -> tuple[ast.Rule, 
                 continue
             if have_an_instance(atom, hierarchy.atom):
                 rest = (each for at, each in enumerate(rule.body) if at != place)
-                reading = _Reading.of(hierarchy, atom, (r for r in rest if isinstance(r, ast.Atom)))
-                if not reading.is_limited:
-                    return None
-                made.update(dict.fromkeys(reading.rules(hierarchy)))
-    return tuple(made)
+                atoms = (each for each in rest if isinstance(each, ast.Atom))
+                yield index, _Reading.of(hierarchy, atom, atoms)
 
 
 @dataclass(frozen=True, slots=True)

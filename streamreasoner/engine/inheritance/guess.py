@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.inheritance.edges import Place
 from streamreasoner.engine.inheritance.held import changed
 from streamreasoner.engine.inheritance.rows import matching
 from streamreasoner.engine.updates import Updates, added_by
+from streamreasoner.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -89,27 +89,29 @@ class Guess:
             )
 
     def alone(
-        self, new_state: Callable[[ProgramPlan], Backend], recursion_limit: int
+        self,
+        new_state: Callable[[ProgramPlan], Backend],
+        evaluate: Callable[[ProgramPlan, Backend], int],
     ) -> Backend | None:
-        """The schema, evaluated alone; None if the epoch is not large, or does not tell it.
+        """The schema, evaluated alone; None if it cannot be, or an epoch is not large.
 
         Args:
             new_state: Makes an empty state.
-            recursion_limit: Iterations after which a stratum counts as not converging.
-
-        Raises:
-            EngineError: The schema cannot be evaluated.
+            evaluate: Brings a state with input of a program up to date.
         """
         noted = sum(len(each.args) for each in self._noted)
         if self._updates < LARGE or not noted * SHARE <= self._updates:
             return None
         schema = [*self._before, *self._noted]
-        if not schema or any(each.guarded for each in self.plan.strata):
+        if not schema:
             return None
         alone = new_state(self.plan)
         for batch in schema:
             alone.add(batch)
-        fixpoints(alone, self.plan, recursion_limit, lambda _: None)
+        try:
+            evaluate(self.plan, alone)
+        except EngineError:  # without the rest of the epoch, which has errors of its own
+            return None
         return alone
 
     def held(self, alone: Backend, now: Backend | None = None) -> list[Updates]:

@@ -1,7 +1,8 @@
 """The classes of hierarchies whose copies are stored: those that rules read, as the facts tell.
 
-Invariant: at the end of an epoch these are the wanted ones. While they are not, rules have read too
-few copies, so the epoch is evaluated again with more of them; only then are others dropped.
+Invariant: at the end of an epoch these are the wanted ones. As soon as one is not held, rules may
+have read too few copies, so the epoch is evaluated again with more of them. Others are dropped at
+the end.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.analysis.hierarchies.hierarchy import EXCESS, LACK
+from streamreasoner.engine.inheritance.edges import Steps, View, edges
 from streamreasoner.engine.inheritance.rows import among, sought
 from streamreasoner.engine.inheritance.sets import distinct
 from streamreasoner.engine.updates import Updates
+from streamreasoner.errors import CircularNegationError, NewTermsError, RecursionLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,34 +24,118 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
-    from streamreasoner.engine.inheritance.edges import View
     from streamreasoner.engine.ports import Backend
+    from streamreasoner.errors import EngineError
+    from streamreasoner.plan.program_plan import ProgramPlan
+
+_MISLED = (RecursionLimitError, NewTermsError, CircularNegationError)
+"""How a stratum may fail that has read too few copies."""
 
 
-def to_hold(
-    hierarchies: Sequence[Hierarchy], backend: Backend, intern: Callable[[str], int]
-) -> list[Updates]:
-    """What to change of the classes that are held, in an epoch that is settled; empty if nothing.
+class Holding:
+    """What a program should hold, as far as an epoch is evaluated.
+
+    Attributes:
+        program: The plan of the program.
 
     Args:
-        hierarchies: The encoded hierarchies.
+        program: The same.
         backend: Holds the trace.
         intern: Gives the id of a term.
     """
-    if not hierarchies:
-        return []
-    kinds = {intern(term): sign for term, sign in ((LACK, 1), (EXCESS, -1))}
-    ids = np.array([*kinds], np.int32)
-    differing = [each for each in hierarchies if len(backend.trace(each.differ, {0: ids}).args)]
-    for kind, sign in kinds.items():
-        found = [
-            changed(each, backend.facts(each.wanted), backend.facts(each.held), sign)
-            for each in differing
-            if (backend.select(each.differ, {0: kind}).since >= 0).any()
-        ]
-        if found:
-            return found
-    return []
+
+    def __init__(
+        self, program: ProgramPlan, backend: Backend, intern: Callable[[str], int]
+    ) -> None:
+        self.program, self._backend, self._intern = program, backend, intern
+        self._hierarchies = {_number(each.differ, program): each for each in program.hierarchies}
+        self._settled = -1
+        self._lacking: Hierarchy | None = None
+
+    def of(self, program: ProgramPlan) -> Holding:
+        """That of a program, this one if it is the same."""
+        same = self.program is program
+        return self if same else Holding(program, self._backend, self._intern)
+
+    def lacks(self, stratum: int) -> bool:
+        """Whether a stratum, which has been settled, tells that a wanted class is not held."""
+        self._settled = stratum
+        each = self._hierarchies.get(stratum)
+        self._lacking = each if each is not None and self._differs(each, LACK) else None
+        return self._lacking is not None
+
+    def after(self, evaluate: Callable[[], int]) -> tuple[int, list[Updates]]:
+        """Evaluate an epoch, as far as `lacks` lets it go on.
+
+        Returns:
+            The number of iterations, and what to change for the epoch to begin again with; nothing
+            if it is done.
+
+        Raises:
+            EngineError: The epoch fails, whatever is held.
+        """
+        try:
+            iterations = evaluate()
+        except _MISLED as error:
+            held = self._doubted(error)
+            if not held:
+                raise
+            return 0, held
+        return iterations, self._changes()
+
+    def _changes(self) -> list[Updates]:
+        if self._lacking is not None:
+            return [self._changed(self._lacking, 1)]
+        found = (each for each in self._hierarchies.values() if self._differs(each, EXCESS))
+        return [self._changed(each, -1) for each in found]
+
+    def _doubted(self, error: EngineError) -> list[Updates]:
+        """What to hold besides, if the next stratum has failed and may have read too few copies.
+
+        It has all copies then that it may read, as if they were all stored. Where rules of one
+        stratum copy and read, and none of them negates what they copy, more copies do not help.
+
+        Args:
+            error: How it has failed.
+        """
+        failed = self._settled + 1
+        found = []
+        for told, each in self._hierarchies.items():
+            own = copied_in(each, self.program)
+            guarded = self.program.strata[own - 1].guarded is not None
+            misled = guarded and not isinstance(error, CircularNegationError)
+            if own < failed < told or (own == failed and misled):
+                steps = [Steps.of(edge, (), self._intern) for edge in each.edges]
+                above = edges(steps, View(self._backend.trace)).above
+                held = self._backend.present(each.held, {})
+                found.append(changed(each, distinct(above)[:, None], held, 1))
+        return [each for each in found if len(each.args)]
+
+    def _differs(self, hierarchy: Hierarchy, term: str) -> bool:
+        found = self._backend.select(hierarchy.differ, {0: self._intern(term)})
+        return bool((found.since >= 0).any())
+
+    def _changed(self, hierarchy: Hierarchy, sign: int) -> Updates:
+        wanted, held = (self._backend.facts(name) for name in (hierarchy.wanted, hierarchy.held))
+        return changed(hierarchy, wanted, held, sign)
+
+
+def _number(predicate: str, program: ProgramPlan) -> int:
+    """The number of the stratum that derives a predicate."""
+    return next(
+        number
+        for number, stratum in enumerate(program.strata, start=1)
+        if any(head.predicate == predicate for head in stratum.heads)
+    )
+
+
+def copied_in(hierarchy: Hierarchy, program: ProgramPlan) -> int:
+    """The number of the stratum that the copies of a hierarchy belong to."""
+    return next(
+        number
+        for number, stratum in enumerate(program.strata, start=1)
+        if any(rule.source in hierarchy.rules and not rule.added for rule in stratum.rules)
+    )
 
 
 def to_release(

@@ -14,7 +14,7 @@ import numpy as np
 from streamreasoner.engine.inheritance.climb import Ladder
 from streamreasoner.engine.inheritance.edges import NO_EDGES, NO_LADDER, Steps, edges
 from streamreasoner.engine.inheritance.entities import Found, Shape
-from streamreasoner.engine.inheritance.held import held_among
+from streamreasoner.engine.inheritance.held import copied_in, held_among
 from streamreasoner.engine.inheritance.rows import sought
 from streamreasoner.engine.inheritance.sets import difference, distinct, intersection, union
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from streamreasoner.engine.inheritance.climb import Int32s
     from streamreasoner.engine.inheritance.edges import View
     from streamreasoner.engine.updates import TraceRows
-    from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import ProgramPlan
 
 MANY = 512
@@ -53,7 +52,8 @@ class InheritedFacts:
         self, hierarchy: Hierarchy, plan: ProgramPlan, intern: Callable[[str], int]
     ) -> None:
         self.edges, self.shape = hierarchy.edges, Shape.of(hierarchy, intern)
-        self.stratum, heads = _stratum(hierarchy, plan)
+        self.stratum = copied_in(hierarchy, plan)
+        heads = plan.strata[self.stratum - 1].heads
         self.hidden, self._held = hierarchy.hidden, hierarchy.held
         self._steps = tuple(Steps.of(each, heads, intern) for each in hierarchy.edges)
         self._known: dict[int, Ladder] = {}
@@ -191,12 +191,3 @@ class InheritedFacts:
         """The edges to classes whose copies are not stored."""
         held = held_among(view, self._held, distinct(ladder.above))
         return ladder.take(~np.isin(ladder.above, held)) if len(held) else ladder
-
-
-def _stratum(hierarchy: Hierarchy, plan: ProgramPlan) -> tuple[int, tuple[Pattern, ...]]:
-    """The number of the stratum that copies belong to, and its heads."""
-    return next(
-        (number, stratum.heads)
-        for number, stratum in enumerate(plan.strata, start=1)
-        if any(rule.source in hierarchy.rules and not rule.added for rule in stratum.rules)
-    )

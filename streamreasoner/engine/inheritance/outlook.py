@@ -48,7 +48,7 @@ class Outlook:
     Args:
         backend: The state.
         intern: Gives the id of a term.
-        recursion_limit: Iterations after which a stratum counts as not converging.
+        evaluate: Brings a state with input of a program up to date.
         new_state: Makes an empty state; None: nothing is found out.
     """
 
@@ -56,10 +56,10 @@ class Outlook:
         self,
         backend: Backend,
         intern: Callable[[str], int],
-        recursion_limit: int,
+        evaluate: Callable[[ProgramPlan, Backend], int],
         new_state: Callable[[ProgramPlan], Backend] | None,
     ) -> None:
-        self._backend, self._intern, self._limit = backend, intern, recursion_limit
+        self._backend, self._intern, self._evaluate = backend, intern, evaluate
         self._new_state = new_state
         self._weigh: Callable[[], Weighed] | None = None
         self._guess: Guess | None = None
@@ -105,13 +105,9 @@ class Outlook:
                 self._weigh, self._waiting = None, []
 
     def held(self) -> list[Updates]:
-        """Which classes to hold besides, if the epoch is large and its hierarchies are encoded.
-
-        Raises:
-            EngineError: The schema cannot be evaluated.
-        """
+        """Which classes to hold besides, if the epoch is large and its hierarchies are encoded."""
         if self._guess is not None and self._new_state is not None:
-            alone = self._guess.alone(self._new_state, self._limit)
+            alone = self._guess.alone(self._new_state, self._evaluate)
             if alone is not None:
                 return self._guess.held(alone, self._backend)
         return []
@@ -121,15 +117,12 @@ class Outlook:
 
         Args:
             updates: The size of the epoch.
-
-        Raises:
-            EngineError: The schema cannot be evaluated.
         """
         weighed, new_state = self._weighed, self._new_state
         self._weigh, self._weighed, self._waiting = None, None, []
         if weighed is None or new_state is None or not weighed.plan.hierarchies:
             return None
-        alone = weighed.guess.alone(new_state, self._limit)
+        alone = weighed.guess.alone(new_state, self._evaluate)
         if alone is None:
             return None
         self.estimate = estimate = weighed.estimate(alone, updates)

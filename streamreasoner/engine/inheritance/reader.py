@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +41,7 @@ class Reader:
         self._encoded = plan.hierarchies
         self._direct: dict[Copied, DirectFacts] = {}
         self._hierarchies = [InheritedFacts(each, plan, intern) for each in plan.hierarchies]
+        self._strata = _numbers(plan)
 
     def trace(self, predicate: str, bound: Mapping[int, int]) -> TraceRows:
         """The trace of the facts of a predicate with these ids at these positions."""
@@ -74,7 +76,10 @@ class Reader:
                     total,
                 )
             )
-        return Selection.of([stored, *parts]) if parts else stored
+        if not self._hierarchies:
+            return stored
+        selected = Selection.of([stored, *parts])
+        return replace(selected, stratum=self._strata[selected.stratum])
 
     def forget(self) -> None:
         """Read edges anew: an epoch may have changed them."""
@@ -120,3 +125,10 @@ class Reader:
                 found = each.find(view, bound)
                 if found is not None:
                     yield each, found
+
+
+def _numbers(plan: ProgramPlan) -> NDArray[np.int32]:
+    """The numbers of strata if all facts were stored: of those that do not keep track of it."""
+    hidden = {name for each in plan.hierarchies for name in each.hidden}
+    shown = (any(head.predicate not in hidden for head in each.heads) for each in plan.strata)
+    return np.cumsum([0, *shown], dtype=np.int32)

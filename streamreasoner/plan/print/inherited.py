@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.hierarchies.reading import read_everywhere
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.program.hierarchies import with_hierarchies
 
@@ -18,7 +19,7 @@ def hierarchies(
 ) -> Iterator[str]:
     """The copying rules of each hierarchy, and the rules that derive the classes it is read at.
 
-    Then those of hierarchies that cannot be encoded.
+    Then those of hierarchies that cannot be encoded, and why.
 
     Args:
         checked: The program.
@@ -30,8 +31,8 @@ def hierarchies(
         return (f"R{index + 1}  {print_rule(checked.rules[index], prefixes)}" for index in rules)
 
     encoded = with_hierarchies(checked)
-    found = [index for each in encoded.hierarchies for index in each.rules]
-    others = [index for each in checked.copied for index in each.rules if index not in found]
+    found = {index for each in encoded.hierarchies for index in each.rules}
+    others = [each for each in checked.copied if found.isdisjoint(each.rules)]
     if not found:
         yield "none: all facts are stored"
     for each in encoded.hierarchies:
@@ -43,4 +44,7 @@ def hierarchies(
         yield from weighed
     if others:
         yield "copied, and always stored:"
-        yield from copying(others)
+    for each in others:
+        yield from copying(each.rules)
+        readers = read_everywhere(each, checked.rules, checked.guarded)
+        yield f"  read at all classes by {', '.join(f'R{index + 1}' for index in readers)}"

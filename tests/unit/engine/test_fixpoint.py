@@ -140,7 +140,7 @@ def test_a_stratum_beyond_the_limit_is_refused_and_described():
     """The iteration after the limit is not settled."""
     backend = counting()
 
-    refused = r"derives 'c' by the rules at generated\.dl:2, .* after 5 iterations"
+    refused = r"evaluation of 'c' by the rules at generated\.dl:2 has .* after 5 iterations"
     with pytest.raises(RecursionLimitError, match=refused):
         backend.run(1, LAST - 1)
     assert max(iteration for name, iteration, _ in backend.steps if name == "settle") == LAST - 1

@@ -52,13 +52,34 @@ def test_the_documentation_shows_what_is_printed():
 
 
 def test_what_is_never_encoded_is_copied_all_the_same():
-    """RDFS has rules about every triple."""
-    text = explain_plan(load_program("rdfs"), stage=Stage.HIERARCHIES)
+    """RDFS has rules about every triple, which are named."""
+    checked = load_program("rdfs")
+    names = {f"R{number}": rule.name for number, rule in enumerate(checked.rules, 1)}
 
-    first, none, others, *rules = text.splitlines()
+    first, none, others, *copied = explain_plan(checked, stage=Stage.HIERARCHIES).splitlines()
+
     assert (first, none) == ("== hierarchies ==", "none: all facts are stored")
     assert others == "copied, and always stored:"
-    assert [each.split('"')[1] for each in rules] == ["rdfs7", "rdfs9"]
+    assert [names[each.split()[0]] for each in copied[::2]] == ["rdfs7", "rdfs9"]
+    for each in copied[1::2]:
+        words, readers = each.split(" by ")
+        assert words == "  read at all classes"
+        assert [names[reader] for reader in readers.split(", ")] == ["rdfD2", "rdfs4a", "rdfs4b"]
+
+
+def test_what_is_read_to_order_negation_is_shown():
+    """What *q* is in says what may be derived, whether that is listed or not."""
+    rules = """\
+        @input in/2, part/2, listed/1 .
+        in(?x, ?s) :- in(?x, ?r), part(?r, ?s) .
+        [?x, ?q, ?y] :- [?x, ex:p, ?y], in(?q, ?c), listed(?c) .
+        [?x, ex:r, ?y] :- [?x, ex:p, ?y], not [?x, ex:q, ?y] .
+    """
+
+    text = explained(EX + rules, stage=Stage.HIERARCHIES)
+
+    assert "  wanted@0(?c) :- listed(?c), part(_, ?c) ." in text
+    assert "  wanted@0(?c) :- exists@0(" in text
 
 
 @given(scenarios())
