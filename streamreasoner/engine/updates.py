@@ -82,6 +82,8 @@ class TraceRows:
         import numpy as np  # noqa: PLC0415 - plans are printed without it
 
         each = list(parts)
+        if len(each) == 1:
+            return each[0]
         return cls(
             each[0].predicate,
             np.concatenate([rows.args for rows in each]),

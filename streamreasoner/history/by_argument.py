@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.ports import Bound
 
 SHORT: Final = 256
-"""Rows of a group that are looked through sooner than another argument is sorted."""
+"""Rows for each id that are looked through sooner than another argument is sorted."""
 _HALF = 32
 
 
@@ -78,14 +78,16 @@ class ByArgument:
         It is the shortest group that is known, so most of its rows have the other ids, too.
 
         Args:
-            bound: An id, or distinct ids, by position, at least one position.
+            bound: An id, or distinct ids, by position, at least one position; arguments are sorted
+                in this order.
             column: Reads an argument of all rows, by its position.
         """
         known = [self._groups[at].of(bound[at]) for at in bound if at in self._groups]
+        short = SHORT * max(map(np.size, bound.values()))
         for position, ids in bound.items():
             if position in self._groups:
                 continue
-            if known and min(map(len, known)) <= SHORT * np.size(ids):
+            if known and min(map(len, known)) <= short:
                 break
             self._groups[position] = _grouped(column(position))
             known.append(self._groups[position].of(ids))

@@ -19,7 +19,7 @@ from thorough import THOROUGH
 
 from streamreasoner.backends.columnar import read_index
 from streamreasoner.backends.store import columnar, divided
-from streamreasoner.engine.inheritance import direct, held
+from streamreasoner.engine.inheritance import direct, inherited
 from streamreasoner.errors import CircularNegationError
 from streamreasoner.lang.printer import print_rule
 
@@ -51,7 +51,7 @@ def test_direct_facts_are_those_with_other_derivations(store, scenario, later, e
 def test_many_are_read_at_once(monkeypatch):
     """As few are: facts, entities, classes and edges."""
     monkeypatch.setattr(direct, "FEW", 0)
-    monkeypatch.setattr(held, "MANY", 0)
+    monkeypatch.setattr(inherited, "MANY", 0)
     monkeypatch.setattr(read_index, "SOUGHT_LEAST", 0)
     test_direct_facts_are_those_with_other_derivations(columnar)
 

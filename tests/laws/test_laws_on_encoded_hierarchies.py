@@ -21,7 +21,7 @@ from thorough import THOROUGH
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.store import columnar, divided
-from streamreasoner.engine.inheritance import climb, guess
+from streamreasoner.engine.inheritance import climb, guess, inherited, sets
 from streamreasoner.errors import CircularNegationError, EngineError
 from streamreasoner.explain import Fact, Limits, explain
 
@@ -115,6 +115,19 @@ def test_a_guess_changes_nothing(monkeypatch):
 def test_many_entities_climb_as_few(monkeypatch):
     """What many entities have in common is found out once."""
     monkeypatch.setattr(climb, "MANY", 0)
+    test_nothing_tells(columnar)
+
+
+@pytest.mark.parametrize("module", [inherited, sets], ids=["edges", "keys"])
+def test_many_classes_are_found_as_few(module, monkeypatch):
+    """By all edges, and in the order of keys."""
+    monkeypatch.setattr(module, "MANY", 0)
+    test_nothing_tells(columnar)
+
+
+def test_what_is_known_of_edges_may_be_forgotten(monkeypatch):
+    """It is read again."""
+    monkeypatch.setattr(inherited, "KEPT", 0)
     test_nothing_tells(columnar)
 
 

@@ -27,7 +27,7 @@ LISTED_SHARE: Final = 64
 """The part of the facts that may be listed before they are all sorted again."""
 LISTED_LEAST: Final = 1 << 12
 SOUGHT_SHARE: Final = 16
-"""The part of the facts of which, if it is sought by as many ids, all are looked through."""
+"""The part of the facts of which, if as many ids are sought alone, all are looked through."""
 SOUGHT_LEAST: Final = 1 << 9
 _NONE = np.empty(0, np.int32)
 
@@ -92,11 +92,14 @@ class ReadIndex:
         facts = self._relations.setdefault(relation, ByArgument())
         one = {at: each for at, each in bound.items() if not isinstance(each, np.ndarray)}
         several = {at: each for at, each in bound.items() if isinstance(each, np.ndarray)}
-        most = int(state.scalars[layout.FACT_COUNT]) // SOUGHT_SHARE + SOUGHT_LEAST
-        column = partial(_column, state, relation)
-        if any(len(each) > most for each in several.values()):
+        count = int(state.scalars[layout.FACT_COUNT])
+        most = count // SOUGHT_SHARE + SOUGHT_LEAST
+        is_scanned = not one and any(len(each) > most for each in several.values())
+        if not is_scanned:
+            group = facts.group({**several, **one}, partial(_column, state, relation))
+            is_scanned = 2 * len(group) > count
+        if is_scanned:
             return _among(state, scanned(state, relation, one), several)
-        group = facts.group(several or one, column)
         found = _among(state, _matching(state, relation, one, group), several)
         if len(self._fresh) > 1:
             self._fresh = [np.concatenate(self._fresh)]
@@ -137,8 +140,10 @@ def _among(
     state: State, records: NDArray[np.int32], several: Mapping[int, NDArray[np.int32]]
 ) -> NDArray[np.int32]:
     """The records that have one of several ids at each of some positions."""
-    for position, wanted in several.items():
-        ids = np.empty(len(records), np.int32)
-        select.read_argument(state.table, records, position, ids)
-        records = records[np.isin(ids, wanted)]
+    for position, ids in several.items():
+        first, last = (int(ids.min()), int(ids.max())) if len(ids) else (0, -1)
+        wanted = np.zeros(last - first + 1, bool)
+        wanted[ids - first] = True
+        found = np.empty(len(records), np.int32)
+        records = found[: select.among(state.table, records, position, first, wanted, found)]
     return records

@@ -141,10 +141,13 @@ def selection(
 def _records(state: Arena, numbering: Numbering, predicate: str, bound: Bound) -> NDArray[np.int32]:
     """The records of the facts with these ids at these positions, present or not."""
     relation, arity = numbering.relations[predicate], numbering.arities[predicate]
-    if len(bound) == arity and not any(isinstance(each, np.ndarray) for each in bound.values()):
-        ids = np.array([bound[position] for position in range(arity)], np.int32)
-        record = fact_record.find(state.table, relation, ids, 0)
-        return np.array([record] if record else [], np.int32)
+    several = [each for each in bound.values() if isinstance(each, np.ndarray)]
+    if len(bound) == arity and len(several) < 2:  # noqa: PLR2004 - not all of their combinations
+        args = np.empty((len(several[0]) if several else 1, arity), np.int32)
+        for position, ids in bound.items():
+            args[:, position] = ids
+        records = np.empty(len(args), np.int32)
+        return records[: fact_record.find_all(state.table, relation, cells_of(args), records)]
     return state.reads.select(state, relation, bound) if bound else scanned(state, relation, {})
 
 

@@ -7,6 +7,7 @@ what all copies would be is computed of what was stored and of what is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -18,18 +19,17 @@ from streamreasoner.engine.inheritance.climb import (
     Ladder,
     Rows,
     classes_of,
-    climbed,
     closure,
+    consolidated,
     entities_of,
     facts_of,
 )
-from streamreasoner.engine.inheritance.edges import View
+from streamreasoner.engine.inheritance.edges import NO_EDGES, View, edges
 from streamreasoner.engine.inheritance.entities import Found
-from streamreasoner.engine.inheritance.rows import less, matching, negative, summed
+from streamreasoner.engine.inheritance.rows import less, matching, negative, sought, summed
 from streamreasoner.engine.inheritance.sets import (
     difference,
     distinct,
-    intersection,
     places,
     union,
 )
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.engine.inheritance.climb import Int32s, Int64s
+    from streamreasoner.engine.inheritance.edges import Steps
     from streamreasoner.engine.inheritance.entities import Entities
     from streamreasoner.engine.inheritance.inherited import InheritedFacts
     from streamreasoner.engine.ports import Bound
@@ -60,6 +61,7 @@ class Before(View):
 
     def __init__(self, now: View, changes: Mapping[str, TraceRows]) -> None:
         super().__init__(now)
+        self._now = now
         self.changes = changes
 
     def __call__(self, predicate: str, bound: Bound) -> TraceRows:
@@ -70,6 +72,18 @@ class Before(View):
             return rows
         chosen = matching(changed.args, bound)
         return less(rows, changed.take(chosen)) if chosen.any() else rows
+
+    def _edges(self, steps: tuple[Steps, ...]) -> Ladder:
+        """All edges: those of now, but between the ends of changed ones those of before."""
+        now = self._now.all_edges(steps)
+        changed = (each.changed(self.changes) for each in steps)
+        below, above = map(np.concatenate, zip(NO_EDGES, *changed, strict=True))
+        if 2 * len(below) > len(now.below):
+            return super()._edges(steps)
+        between = np.isin(now.below, below) & np.isin(now.above, above)
+        return Ladder.joined(
+            [now.take(~between), edges(steps, self, below=sought(below), above=sought(above))]
+        )
 
 
 def with_inherited(
@@ -96,16 +110,21 @@ def with_inherited(
         moved = after.changed(changed)
         if len(moved):
             after.forget()
-        entities = _entities(after, earlier, now, before, moved)
-        if len(entities.ids):
+        args = _candidates(after, earlier, now, before, moved)
+        if len(args):
+            entities = after.shape.entities([args])
             is_same = after is earlier and not len(moved)
             found.append(_Changed.of(after, earlier, entities, now, before, is_same=is_same))
     if not found:
         return replace(stored, trace=shown)
+    # Few read all of these, and the trace takes longer than the changes of facts.
     return EpochChanges(
-        derived=[*_others(stored.derived, found), *(each.derived() for each in found)],
-        closure=[*_others(stored.closure, found), *(each.closure() for each in found)],
-        # It takes longer than the changes of facts, and few read it.
+        derived=Blocks(
+            cache(lambda: [*_others(stored.derived, found), *(each.derived() for each in found)])
+        ),
+        closure=Blocks(
+            cache(lambda: [*_others(stored.closure, found), *(each.closure() for each in found)])
+        ),
         trace=Blocks(lambda: chain(shown, (each.trace() for each in found))),
     )
 
@@ -125,14 +144,14 @@ class _Changed:
         sides: What is stored of them after the epoch, and what was before it.
         facts: The facts of those whose own facts differ in number or have changed; distinct, in
             order.
-        present: Those of them that are present after it, and before it.
+        present: Which of them are present after it, and before it.
         moved: What the others have gained, and lost.
     """
 
     entities: Entities
     sides: tuple[Found, Found]
     facts: Int64s
-    present: tuple[Int64s, Int64s]
+    present: tuple[NDArray[np.bool_], NDArray[np.bool_]]
     moved: tuple[Int64s, Int64s]
 
     @classmethod
@@ -147,27 +166,26 @@ class _Changed:
         is_same: bool,
     ) -> _Changed:
         """That of some entities, whose hierarchy may be the same as before, edge by edge."""
-        after = hierarchy.shape.stored(now, entities)
+        after = earlier = hierarchy.shape.stored(now, entities)
         own = before.changes.get(hierarchy.shape.place.predicate)
-        earlier = after
-        if own is not None:
-            earlier = less(after, own.take(entities.has(own.args)))
-        classes = distinct(
-            np.concatenate([rows.args[:, hierarchy.shape.position] for rows in (after, earlier)])
-        )
+        if own is not None and len((gone := entities.rows(negative(own))).fact):
+            earlier = consolidated([after, gone])
+        classes = union([after.classes, earlier.classes])
+        rows, moved = (after, earlier), (after.fact[:0], after.fact[:0])
         if is_same:
-            ladder = was = hierarchy.known_ladder(now, classes)
+            ladder, above = was, was_above = hierarchy.known_ladders(now, classes)
         else:
             ladder, was = hierarchy.ladder(now, classes), former.ladder(before, classes)
-        rows = entities.rows(after), entities.rows(earlier)
-        alone = _alone(*rows)
-        moved = _moved(rows[0].take(alone[rows[0].entity]), ladder, was)
-        (there, copied), (was_there, was_copied) = (
-            closure(each.take(~alone[each.entity]), edges)
-            for each, edges in zip(rows, (ladder, was), strict=True)
-        )
-        sides = Found(entities, rows[0], ladder), Found(entities, rows[1], was)
-        return cls(entities, sides, union([copied, was_copied]), (there, was_there), moved)
+            above, was_above = ladder.closed(classes), was.closed(classes)
+            alone = _alone(after, earlier)
+            moved = _moved(after.take(alone[after.entity]), above, was_above)
+            rows = after.take(~alone[after.entity]), earlier.take(~alone[earlier.entity])
+        there, copied = closure(rows[0], ladder, above)
+        was_there, was_copied = closure(rows[1], was, was_above)
+        sides = Found(entities, after, ladder), Found(entities, earlier, was)
+        facts = union([copied, was_copied])
+        present = places(facts, there) >= 0, places(facts, was_there) >= 0
+        return cls(entities, sides, facts, present, moved)
 
     @property
     def predicate(self) -> str:
@@ -176,9 +194,7 @@ class _Changed:
 
     def has(self, args: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which facts of the predicate are among these."""
-        found = self.entities.has(args)
-        found[found] = places(self.entities.facts(args[found]), self.facts) >= 0
-        return found
+        return places(self.entities.find(args), self.facts) >= 0
 
     def closure(self) -> Changes:
         """Changes of all present facts."""
@@ -187,7 +203,7 @@ class _Changed:
     def derived(self) -> Changes:
         """Changes of the derived facts."""
         after, before = (
-            difference(present, distinct(side.stored.asserted))
+            present & (places(self.facts, side.stored.asserted) < 0)
             for present, side in zip(self.present, self.sides, strict=True)
         )
         return self._changes(after, before)
@@ -197,12 +213,13 @@ class _Changed:
         after, before = (side.trace() for side in self.sides)
         return summed([after, negative(before)]) if len(before.args) else after
 
-    def _changes(self, after: Int64s, before: Int64s) -> Changes:
+    def _changes(self, after: NDArray[np.bool_], before: NDArray[np.bool_]) -> Changes:
         gained, lost = (
-            np.concatenate([intersection(difference(one, other), self.facts), moved])
-            for one, other, moved in zip((after, before), (before, after), self.moved, strict=True)
+            np.concatenate([self.facts[each], moved])
+            for each, moved in zip((after & ~before, before & ~after), self.moved, strict=True)
         )
-        signs = np.repeat(np.array([1, -1], np.int8), [len(gained), len(lost)])
+        signs = np.ones(len(gained) + len(lost), np.int8)
+        signs[len(gained) :] = -1
         return Changes(self.predicate, self.entities.args(np.concatenate([gained, lost])), signs)
 
 
@@ -227,15 +244,12 @@ def _of_each(rows: Rows, single: Int64s, count: int) -> Rows:
     return Rows(rows.fact[at], rows.iteration[at], rows.multiplicity[at])
 
 
-def _moved(rows: Rows, ladder: Ladder, former: Ladder) -> tuple[Int64s, Int64s]:
+def _moved(rows: Rows, closed: Ladder, former: Ladder) -> tuple[Int64s, Int64s]:
     """What entities with a row each gain and lose by other edges, found out once for a class."""
-    if ladder is former:
-        return rows.fact[:0], rows.fact[:0]
-    classes = distinct(rows.classes)
-    start = facts_of(np.arange(len(classes)), classes)
-    there, was_there = (union([start, climbed(start, each)]) for each in (ladder, former))
+    others = (each.take(each.below != each.above) for each in (closed, former))
+    there, was_there = (np.sort(facts_of(each.below, each.above)) for each in others)
     gained, lost = (
-        Ladder.direct(classes[entities_of(each)], classes_of(each))
+        Ladder.direct(entities_of(each).astype(np.int32), classes_of(each))
         for each in (difference(there, was_there), difference(was_there, there))
     )
     return gained.steps(rows.fact)[0], lost.steps(rows.fact)[0]
@@ -245,37 +259,40 @@ def _pairs(
     hierarchies: Sequence[InheritedFacts], former: Sequence[InheritedFacts]
 ) -> Iterator[tuple[InheritedFacts, InheritedFacts]]:
     """The hierarchies with what each was; one that is new, or gone, has had or has no edges."""
+    if hierarchies is former:
+        yield from zip(hierarchies, former, strict=True)
+        return
     earlier = {each.shape.key: each for each in former}
     for each in hierarchies:
-        yield each, earlier.pop(each.shape.key, each.without_edges())
+        key = each.shape.key
+        yield each, earlier.pop(key) if key in earlier else each.without_edges()
     for each in earlier.values():
         yield each.without_edges(), each
 
 
-def _entities(
+def _candidates(
     hierarchy: InheritedFacts,
     former: InheritedFacts,
     now: View,
     before: Before,
     moved: Int32s,
-) -> Entities:
-    """The entities whose facts may have changed otherwise than what is stored of them."""
+) -> NDArray[np.int32]:
+    """Facts of all entities whose facts may have changed otherwise than what is stored of them."""
     shape = hierarchy.shape
     place, position = shape.place, shape.position
     if hierarchy.edges != former.edges:
-        views = (now, before)
-        return shape.entities(view(place.predicate, place.bound).args for view in views)
-    is_same = not len(moved)
-    if not is_same:
-        moved = union([hierarchy.below(now, moved), hierarchy.below(before, moved)])
-    found = [shape.at_classes(now, moved)]
+        return np.concatenate([view(place.predicate, place.bound).args for view in (now, before)])
     own = before.changes.get(place.predicate)
+    mine = np.empty((0, shape.arity), np.int32)
     if own is not None:
         mine = own.args[matching(own.args, place.bound)]
-        find = hierarchy.known_joined if is_same else hierarchy.joined
-        joined = find(now, distinct(mine[:, position]))
-        found.append(mine[np.isin(mine[:, position], union([joined, moved]))])
-    return shape.entities(found)
+    at = mine[:, position]
+    if not len(moved):
+        return mine[places(at, hierarchy.known_joined(now, distinct(at))) >= 0]
+    # What was below them and is not any more is below the first changed edge on its way up.
+    moved = hierarchy.below(now, moved)
+    joined = union([hierarchy.joined(now, distinct(at)), moved])
+    return np.concatenate([shape.at_classes(now, moved), mine[places(at, joined) >= 0]])
 
 
 def _others(blocks: Iterable[Changes], found: Sequence[_Changed]) -> Iterator[Changes]:

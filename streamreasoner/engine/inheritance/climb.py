@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from streamreasoner.engine.inheritance.sets import difference, distinct, starts, union
+from streamreasoner.engine.inheritance.kernels import climbing
+from streamreasoner.engine.inheritance.sets import distinct, search, starts, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,7 @@ Int32s: TypeAlias = NDArray[np.int32]
 Int64s: TypeAlias = NDArray[np.int64]
 
 MANY = 256
-"""Entities, or facts, from which it pays to find out what they have in common."""
+"""Entities from which it pays to find out what they have in common."""
 _HALF = 32
 _LOW = (1 << _HALF) - 1
 
@@ -43,17 +44,6 @@ class Rows:
     iteration: Int64s
     multiplicity: Int64s
 
-    @classmethod
-    def of(
-        cls,
-        entity: Int32s | Int64s,
-        classes: Int32s,
-        iteration: Int32s | Int64s,
-        multiplicity: Int64s,
-    ) -> Rows:
-        """Rows of entities and classes."""
-        return cls(facts_of(entity, classes), iteration.astype(np.int64), multiplicity)
-
     @property
     def entity(self) -> Int64s:
         """The numbers of the entities."""
@@ -65,10 +55,14 @@ class Rows:
         return classes_of(self.fact)
 
     @property
+    def class_set(self) -> Int32s:
+        """The distinct classes, in order."""
+        return distinct(self.classes)
+
+    @property
     def asserted(self) -> Int64s:
-        """The asserted facts."""
-        rows = self.take((self.iteration == 0) & (self.multiplicity > 0))
-        return rows.fact
+        """The asserted facts, distinct, in order."""
+        return distinct(self.fact[(self.iteration == 0) & (self.multiplicity > 0)])
 
     def take(self, rows: NDArray[np.bool_] | Int64s) -> Rows:
         """Some of the rows."""
@@ -92,7 +86,7 @@ class Ladder:
     @classmethod
     def of(cls, below: Int32s, above: Int32s, since: Int64s) -> Ladder:
         """Edges in any order."""
-        order = np.argsort(below)
+        order = np.argsort(below, kind="stable")  # in one pass where they are in order
         return cls(below[order], above[order], since[order])
 
     @classmethod
@@ -102,27 +96,52 @@ class Ladder:
 
     @classmethod
     def joined(cls, parts: Iterable[Ladder]) -> Ladder:
-        """Edges of some ladders, of which there is one, in the order of their lower classes."""
+        """Edges of some ladders, of which there is one."""
         columns = zip(*((each.below, each.above, each.since) for each in parts), strict=True)
-        return cls(*map(np.concatenate, columns))
+        return cls.of(*map(np.concatenate, columns))
 
-    def take(self, chosen: NDArray[np.bool_]) -> Ladder:
+    def take(self, chosen: slice | NDArray[np.bool_]) -> Ladder:
         """Some of the edges."""
         return Ladder(self.below[chosen], self.above[chosen], self.since[chosen])
 
+    def closed(self, classes: Int32s) -> Ladder:
+        """An edge from each of some distinct classes, which are in order, to each above it."""
+        above, walks = self._reach(classes, np.arange(len(classes)))
+        return Ladder(classes[walks], above, np.zeros(len(above), np.int64))
+
+    def top(self, classes: Int32s) -> Int32s:
+        """The classes above some classes."""
+        return self._reach(classes, np.zeros(len(classes), np.int64))[0]
+
+    def _reach(self, classes: Int32s, walks: Int64s) -> tuple[Int32s, Int64s]:
+        """What is above classes, found out in some walks; and by which walk, ascending."""
+        known = union([self.below, self.above, classes])
+        first = np.append(self.below.searchsorted(known), len(self.below))
+        above, start = search(self.above, known), search(classes, known)
+        stack = np.empty(len(known) + 1, np.int64)
+        room = len(self.above)
+        while True:
+            reached, by = np.empty((2, room), np.int64)
+            visited = np.full(len(known), -1)
+            count = climbing.reach(first, above, start, walks, visited, stack, reached, by)
+            if count <= room:
+                return known[reached[:count]], by[:count]
+            room = count
+
     def steps(self, facts: Int64s) -> tuple[Int64s, Int64s]:
         """The facts above some facts, one for each edge, and the iterations of the edges."""
-        classes = classes_of(facts)
-        first = np.searchsorted(self.below, classes, "left")
-        counts = np.searchsorted(self.below, classes, "right") - first
-        edges = _ranges(first, counts)
-        above = facts_of(np.repeat(entities_of(facts), counts), self.above[edges])
-        return above, self.since[edges]
+        room = 0
+        while True:
+            above, since = np.empty((2, room), np.int64)
+            count = climbing.step(facts, self.below, self.above, self.since, above, since)
+            if count == room:
+                return above, since
+            room = count
 
 
 def facts_of(entity: Int32s | Int64s, classes: Int32s) -> Int64s:
     """The numbers of facts."""
-    return (entity.astype(np.int64) << _HALF) | classes.astype(np.int64)
+    return (entity.astype(np.int64) << _HALF) | classes
 
 
 def entities_of(facts: Int64s) -> Int64s:
@@ -176,8 +195,8 @@ def _alone(rows: Rows) -> NDArray[np.bool_]:
 
 def _climb(rows: Rows, ladder: Ladder) -> Rows:
     """The same, for each entity by itself; in the order of the facts."""
-    facts = distinct(rows.fact)
-    facts = union([facts, climbed(facts, ladder)])
+    closed = ladder.closed(rows.class_set)
+    facts = union([rows.fact, closed.steps(rows.fact)[0]])
     sums = np.zeros(len(facts), np.int64)
     is_present = np.zeros(len(facts), bool)
     waiting: defaultdict[int, list[tuple[Int64s, Int64s]]] = defaultdict(list)
@@ -201,40 +220,20 @@ def _climb(rows: Rows, ladder: Ladder) -> Rows:
     return Rows(facts[rises[first] >> _HALF], rises[first] & _LOW, counts)
 
 
-def closure(rows: Rows, ladder: Ladder) -> tuple[Int64s, Int64s]:
+def closure(rows: Rows, ladder: Ladder, closed: Ladder) -> tuple[Int64s, Int64s]:
     """The present facts of some entities, and those that have copies; both distinct, in order.
 
     Args:
         rows: All rows of the entities.
         ladder: As of `climb`.
+        closed: The same for all their classes, as of `Ladder.closed`.
     """
     if (rows.multiplicity > 0).all():
-        stored = distinct(rows.fact)
-        reached = climbed(stored, ladder)
-        return union([stored, reached]), reached
+        reached = distinct(closed.steps(rows.fact)[0])
+        return union([rows.fact, reached]), reached
     copies = climb(rows, ladder)
     facts, since, _, _ = presence(consolidated([rows, copies]))
     return facts[since >= 0], distinct(copies.fact)
-
-
-def climbed(facts: Int64s, ladder: Ladder) -> Int64s:
-    """The facts above some facts, distinct, in order."""
-    classes = distinct(classes_of(facts))
-    if len(facts) < MANY or len(facts) < 2 * len(classes):
-        return _climbed(facts, ladder)
-    reached = _climbed(facts_of(np.arange(len(classes)), classes), ladder)
-    return distinct(
-        Ladder.direct(classes[entities_of(reached)], classes_of(reached)).steps(facts)[0]
-    )
-
-
-def _climbed(facts: Int64s, ladder: Ladder) -> Int64s:
-    """The same, for each entity by itself."""
-    fresh, found = facts, np.empty(0, np.int64)
-    while len(fresh):
-        fresh = difference(distinct(ladder.steps(fresh)[0]), found)
-        found = union([found, fresh])
-    return found
 
 
 def consolidated(parts: Iterable[Rows]) -> Rows:
@@ -242,22 +241,10 @@ def consolidated(parts: Iterable[Rows]) -> Rows:
     each = [(rows.fact, rows.iteration, rows.multiplicity) for rows in parts]
     none = [np.empty(0, np.int64)] * 3
     fact, iteration, counts = map(np.concatenate, zip(none, *each, strict=True))
-    order = _in_order(fact, iteration)
-    fact, iteration, counts = fact[order], iteration[order], counts[order]
-    first = starts(fact) | starts(iteration)
-    sums = np.add.reduceat(counts, np.flatnonzero(first)) if len(counts) else counts
-    kept = sums != 0
-    return Rows(fact[first][kept], iteration[first][kept], sums[kept])
-
-
-def _in_order(fact: Int64s, iteration: Int64s) -> Int64s:
-    """The order by fact and iteration; most facts have one row."""
     order = np.argsort(fact)
-    first = starts(fact[order])
-    several = np.flatnonzero(~first | ~np.append(first[1:], True))
-    some = order[several]
-    order[several] = some[np.lexsort((iteration[some], fact[some]))]
-    return order
+    found = np.empty((3, len(order)), np.int64)
+    kept = climbing.consolidate(order, fact, iteration, counts, *found)
+    return Rows(*found[:, :kept])
 
 
 def presence(rows: Rows) -> tuple[Int64s, Int64s, Int64s, Int64s]:
@@ -267,20 +254,9 @@ def presence(rows: Rows) -> tuple[Int64s, Int64s, Int64s, Int64s]:
         The distinct facts, the iteration since which each is present or -1, its multiplicity at
         iteration 0, and the sum of all its multiplicities.
     """
-    first = np.flatnonzero(starts(rows.fact))
-    sizes = np.diff(first, append=len(rows.fact))
-    running = np.cumsum(rows.multiplicity)
-    before = np.repeat((running - rows.multiplicity)[first], sizes)
-    is_up = running - before > 0
-    since = np.full(len(first), -1, np.int64)
-    owner = np.repeat(np.arange(len(first)), sizes)
-    ups = np.flatnonzero(is_up)[::-1]
-    since[owner[ups]] = rows.iteration[ups]  # the earliest is written last
-    asserted = np.zeros(len(first), np.int64)
-    at_first = rows.iteration[first] == 0
-    asserted[at_first] = rows.multiplicity[first[at_first]]
-    total = running[first + sizes - 1] - before[first] if len(first) else asserted
-    return rows.fact[first], since, asserted, total
+    found = np.empty((4, len(rows.fact)), np.int64)
+    count = climbing.presence(rows.fact, rows.iteration, rows.multiplicity, *found)
+    return tuple(found[:, :count])
 
 
 def _wait(

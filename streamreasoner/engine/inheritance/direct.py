@@ -149,12 +149,10 @@ class _Kind:
         for steps, held in self._steps:
             if held is not None and held in changed:
                 found.append(changed[held].args[:, 0])
-            rows = changed.get(steps.place.predicate)
-            if rows is not None:
-                args = rows.args[matching(rows.args, steps.place.bound)]
-                above = distinct(args[:, steps.above])
-                stored = union([_stored(view, held, above) for view in (now, before)])
-                found.append(args[np.isin(args[:, steps.above], stored), steps.below])
+            below, above = steps.changed(changed)
+            ends = distinct(above)
+            stored = union([_stored(view, held, ends) for view in (now, before)])
+            found.append(below[np.isin(above, stored)])
         return union(found)
 
     def above(self, view: View, facts: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -166,7 +164,7 @@ class _Kind:
     def copies(self, view: View, facts: NDArray[np.int32]) -> NDArray[np.int32]:
         """What copying rules derive of the entities of some facts, once for each derivation."""
         entities = self.shape.entities([facts[matching(facts, self.shape.place.bound)]])
-        rows = entities.rows(self.shape.stored(view, entities))
+        rows = self.shape.stored(view, entities)
         found, _, _, total = presence(consolidated([rows]))
         return self._up(view, entities, found[total > 0])
 

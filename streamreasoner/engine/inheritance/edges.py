@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.engine.inheritance.climb import Ladder, Rows, consolidated, presence
+from streamreasoner.engine.inheritance.climb import (
+    Ladder,
+    Rows,
+    classes_of,
+    consolidated,
+    entities_of,
+    facts_of,
+    presence,
+)
 from streamreasoner.engine.inheritance.rows import matching
-from streamreasoner.engine.inheritance.sets import distinct
 from streamreasoner.lang.ast import Constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from streamreasoner.analysis.hierarchies.copying import Edges
-    from streamreasoner.engine.inheritance.climb import Int32s, Int64s
+    from streamreasoner.engine.inheritance.climb import Int32s
     from streamreasoner.engine.ports import Bound
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.lang.ast import Atom
@@ -26,20 +33,26 @@ if TYPE_CHECKING:
 class View:
     """What is stored at one time.
 
-    Attributes:
-        ladders: All edges of hierarchies that have been read by it.
-
     Args:
         read: Reads it: `Backend.trace`, or like it.
     """
 
     def __init__(self, read: Callable[[str, Bound], TraceRows]) -> None:
         self._read = read
-        self.ladders: dict[object, Ladder] = {}
+        self._ladders: dict[tuple[Steps, ...], Ladder] = {}
 
     def __call__(self, predicate: str, bound: Bound) -> TraceRows:
         """The trace of the facts of a predicate with these ids at these positions."""
         return self._read(predicate, bound)
+
+    def all_edges(self, steps: tuple[Steps, ...]) -> Ladder:
+        """All present edges that some rules copy along, which are read once."""
+        if steps not in self._ladders:
+            self._ladders[steps] = self._edges(steps)
+        return self._ladders[steps]
+
+    def _edges(self, steps: tuple[Steps, ...]) -> Ladder:
+        return edges(steps, self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,30 +103,31 @@ class Steps:
         derived = tuple({at: intern(term) for at, term in head.constants} for head in own)
         return cls(Place.of(edges.atom, intern), edges.below, edges.above, derived)
 
-    def read(self, view: View, bound: Bound) -> tuple[Int32s, Int32s, Int64s]:
-        """The present edges: lower and higher classes, and since which iteration of the stratum."""
-        rows = view(self.place.predicate, {**self.place.bound, **bound})
-        late = np.zeros(len(rows.args), bool)
+    def read(self, view: View, bound: Bound) -> Ladder:
+        """The present edges, since iterations of the stratum."""
+        rows = view(self.place.predicate, {**bound, **self.place.bound})
+        iteration = np.zeros(len(rows.args), np.int64)  # that of edges of lower strata
         for constants in self.derived:
-            late |= matching(rows.args, constants)
-        # The edges of lower strata are there from the beginning.
-        iteration = np.where(late, rows.iteration, 0)
-        below, above = rows.args[:, self.below], rows.args[:, self.above]
-        edges = consolidated([Rows.of(below, above, iteration, rows.multiplicity)])
-        ends, since, _, _ = presence(edges)
-        there = Rows(ends, since, since).take(since >= 0)
-        return there.entity.astype(np.int32), there.classes, there.iteration
+            late = matching(rows.args, constants)
+            iteration[late] = rows.iteration[late]
+        ends = facts_of(rows.args[:, self.below], rows.args[:, self.above])
+        ends, since, _, _ = presence(consolidated([Rows(ends, iteration, rows.multiplicity)]))
+        found = Ladder(entities_of(ends).astype(np.int32), classes_of(ends), since)
+        is_there = since >= 0
+        return found if is_there.all() else found.take(is_there)
 
-    def changed(self, changes: Mapping[str, TraceRows]) -> Int32s:
-        """The lower classes of the edges among differences of a trace, by predicate."""
+    def changed(self, changes: Mapping[str, TraceRows]) -> tuple[Int32s, Int32s]:
+        """Lower and higher classes of the edges among differences of a trace, by predicate."""
         rows = changes.get(self.place.predicate)
         if rows is None:
-            return NO_EDGES[0]
-        return distinct(rows.args[matching(rows.args, self.place.bound), self.below])
+            return NO_EDGES
+        args = rows.args[matching(rows.args, self.place.bound)]
+        return args[:, self.below], args[:, self.above]
 
 
-NO_EDGES = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64))
-"""As of `Steps.read`."""
+NO_EDGES = (np.empty(0, np.int32), np.empty(0, np.int32))
+"""As of `Steps.changed`."""
+NO_LADDER = Ladder(*NO_EDGES, np.empty(0, np.int64))
 
 
 def edges(
@@ -123,8 +137,8 @@ def edges(
     above: int | Int32s | None = None,
 ) -> Ladder:
     """The present edges that some rules copy along: from a class or some, or to some, or all."""
-    read = [NO_EDGES]
+    read = []
     for each in steps:
         ends = {each.below: below, each.above: above}
         read.append(each.read(view, {at: end for at, end in ends.items() if end is not None}))
-    return Ladder.of(*map(np.concatenate, zip(*read, strict=True)))
+    return read[0] if len(read) == 1 else Ladder.joined([NO_LADDER, *read])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
     from streamreasoner.engine.inheritance.climb import Int32s, Int64s, Ladder
     from streamreasoner.engine.inheritance.edges import View
+    from streamreasoner.engine.inheritance.sets import Keys
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,12 +63,11 @@ class Shape:
         """What tells its hierarchy from others of a program."""
         return self.place.predicate, self.position, *self.place.bound.items()
 
-    def stored(self, view: View, entities: Entities) -> TraceRows:
+    def stored(self, view: View, entities: Entities) -> Rows:
         """What is stored of entities."""
         columns = zip(self.entity, entities.ids.T, strict=True)
         ids = {at: sought(column) for at, column in columns}
-        rows = view(self.place.predicate, {**self.place.bound, **ids})
-        return rows.take(entities.has(rows.args)) if len(ids) > 1 else rows
+        return entities.rows(view(self.place.predicate, {**ids, **self.place.bound}))
 
     def at_classes(self, view: View, classes: Int32s) -> NDArray[np.int32]:
         """The arguments of the stored facts at some classes, int32 of shape (n, arity)."""
@@ -81,7 +82,7 @@ class Shape:
         return Entities(self, distinct((args[:, self.entity] for args in parts), width))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Entities:
     """Entities, whose facts are numbered.
 
@@ -93,32 +94,41 @@ class Entities:
     shape: Shape
     ids: NDArray[np.int32]
 
-    def has(self, args: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which facts of the predicate are facts of these entities."""
-        found = matching(args, self.shape.place.bound)
-        found[found] = self._numbers(args[found]) >= 0
+    def find(self, args: NDArray[np.int32]) -> Int64s:
+        """The numbers of facts of the predicate, below 0 for those that are not theirs."""
+        found = self.facts(args)
+        found[~matching(args, self.shape.place.bound)] = -1
         return found
 
     def facts(self, args: NDArray[np.int32]) -> Int64s:
-        """The numbers of their facts."""
-        return facts_of(self._numbers(args), args[:, self.shape.position])
+        """The numbers of facts at the place of the hierarchy, below 0 for other entities."""
+        entity = places(keys_of(args[:, self._columns]), self._keys)
+        return facts_of(entity, args[:, self.shape.position])
 
-    def rows(self, stored: TraceRows) -> Rows:
-        """Rows of their facts."""
-        iteration = stored.iteration.astype(np.int64)
-        return Rows(self.facts(stored.args), iteration, stored.multiplicity)
+    def rows(self, found: TraceRows) -> Rows:
+        """Rows of their facts, among rows of the predicate."""
+        rows = Rows(self.find(found.args), found.iteration.astype(np.int64), found.multiplicity)
+        mine = rows.fact >= 0
+        return rows if mine.all() else rows.take(mine)
 
     def args(self, facts: Int64s) -> NDArray[np.int32]:
         """The ids of the arguments of facts, int32 of shape (n, arity)."""
         args = np.empty((len(facts), self.shape.arity), np.int32)
         for at, each in self.shape.place.bound.items():
             args[:, at] = each
-        args[:, self.shape.entity] = self.ids[entities_of(facts)]
+        args[:, self._columns] = self.ids[entities_of(facts)]
         args[:, self.shape.position] = classes_of(facts)
         return args
 
-    def _numbers(self, args: NDArray[np.int32]) -> Int64s:
-        return places(keys_of(args[:, self.shape.entity]), keys_of(self.ids))
+    @cached_property
+    def _keys(self) -> Keys:
+        return keys_of(self.ids)
+
+    @property
+    def _columns(self) -> list[int] | slice:
+        """The columns of their ids; one alone is read faster as a part."""
+        columns = self.shape.entity
+        return columns if len(columns) != 1 else slice(columns[0], columns[0] + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +154,8 @@ class Found:
 
     def closure(self) -> tuple[Int64s, Int64s]:
         """The present facts, and those that have copies; both distinct, in order."""
-        return closure(self.stored, self.ladder)
+        closed = self.ladder.closed(self.stored.class_set)
+        return closure(self.stored, self.ladder, closed)
 
     def inherited(self) -> Int64s:
         """The facts that are present, and would not be by what is stored of them."""

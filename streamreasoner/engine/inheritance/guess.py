@@ -51,11 +51,12 @@ class Guess:
         self._places = [Place.of(atom, intern) for atom in atoms]
         self._before: list[Updates] = []
         self._noted: list[Updates] = []
+        self._waiting: list[Updates] = []
         self._updates = 0
 
     def begin(self) -> None:
         """Begin an epoch."""
-        self._noted, self._updates = [], 0
+        self._noted, self._waiting, self._updates = [], [], 0
 
     def remember(self, view: View, known: Collection[str]) -> None:
         """Take the schema of a state, which was not noted, for that of epochs before.
@@ -70,6 +71,14 @@ class Guess:
     def note(self, batch: Updates) -> None:
         """Take note of updates of an epoch."""
         self._updates += len(batch.args)
+        self._waiting.append(batch)
+        if self._updates >= LARGE:
+            for each in self._waiting:
+                self._choose(each)
+            self._waiting.clear()
+
+    def _choose(self, batch: Updates) -> None:
+        """Keep the schema of a batch."""
         chosen = np.zeros(len(batch.args), bool)
         for place in self._places:
             if place.predicate == batch.predicate:

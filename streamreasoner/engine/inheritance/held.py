@@ -13,8 +13,8 @@ import numpy as np
 
 from streamreasoner.analysis.hierarchies.hierarchy import EXCESS, LACK
 from streamreasoner.engine.inheritance.edges import Steps, View, edges
-from streamreasoner.engine.inheritance.rows import among
-from streamreasoner.engine.inheritance.sets import distinct, intersection
+from streamreasoner.engine.inheritance.rows import among, sought
+from streamreasoner.engine.inheritance.sets import distinct
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import CircularNegationError, NewTermsError, RecursionLimitError
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from streamreasoner.engine.ports import Backend
     from streamreasoner.errors import EngineError
     from streamreasoner.plan.program_plan import ProgramPlan
-
-MANY = 512
-"""Classes from which all are read at once, instead of each by itself."""
 
 _MISLED = (RecursionLimitError, NewTermsError, CircularNegationError)
 """How a stratum may fail that has read too few copies."""
@@ -160,11 +157,10 @@ def held_among(view: View, held: str, classes: NDArray[np.int32]) -> NDArray[np.
         held: The predicate of the classes that are.
         classes: The classes, distinct.
     """
-    if len(classes) > MANY:
-        rows = view(held, {})
-        return intersection(classes, distinct(rows.args[rows.multiplicity > 0, 0]))
-    found = (each for each in classes.tolist() if len(view(held, {0: each}).args))
-    return np.fromiter(found, np.int32)
+    if not len(classes):
+        return classes
+    rows = view(held, {0: sought(classes)})
+    return distinct(rows.args[rows.multiplicity > 0, 0])
 
 
 def changed(

@@ -51,11 +51,12 @@ def distinct(parts: Iterable[NDArray[np.int32]], width: int) -> NDArray[np.int32
 
 def matching(args: NDArray[np.int32], bound: Bound) -> NDArray[np.bool_]:
     """Which rows have these ids at these positions."""
-    found = np.ones(len(args), bool)
+    found = None
     for position, each in bound.items():
         column = args[:, position]
-        found &= np.isin(column, each) if isinstance(each, np.ndarray) else column == each
-    return found
+        has = np.isin(column, each) if isinstance(each, np.ndarray) else column == each
+        found = has if found is None else found & has
+    return np.ones(len(args), bool) if found is None else found
 
 
 def sought(ids: NDArray[np.int32]) -> int | NDArray[np.int32]:

@@ -28,6 +28,7 @@ from streamreasoner.backends.columnar.kernels.records import (
 )
 from streamreasoner.backends.columnar.kernels.records.parts import outbox
 from streamreasoner.backends.columnar.kernels.settling import exchange, parcels, reduce, settle
+from streamreasoner.engine.inheritance.kernels import climbing
 from streamreasoner.io.formats.reading.json.kernels import messages
 from streamreasoner.query.kernels import grouping, matching
 from streamreasoner.rdf.kernels import (
@@ -163,8 +164,13 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (select.members, (_TABLE, _NUMBER, _INTS, _INTS)),
     (select.select, (_TABLE, _NUMBER, _INTS, _INTS, _INTS)),
     (select.matching, (_TABLE, _NUMBER, _INTS, _INTS, _INTS, _INTS)),
+    (select.among, (_TABLE, _INTS, _NUMBER, _NUMBER, _FLAGS, _INTS)),
     (select.read_argument, (_TABLE, _INTS, _NUMBER, _INTS)),
     (select.describe, (_TABLE, _INTS, _NUMBER, _INT_ROWS, _INT_ROWS, _LONG_ROWS)),
+    (climbing.step, (_LONGS, _INTS, _INTS, _LONGS, _LONGS, _LONGS)),
+    (climbing.reach, (_LONGS,) * 8),
+    (climbing.consolidate, (_LONGS,) * 7),
+    (climbing.presence, (_LONGS,) * 7),
     (grouping.group_rows, (_INTS, _INTS, _INTS)),
     (
         matching.find_triples,
@@ -174,7 +180,7 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
         matching.match,
         (_INT_ROWS, _INT_ROWS, _INT_ROWS, _INT_ROWS, _INTS, _LONG_ROWS, _INT_ROWS),
     ),
-    (fact_record.find, (_TABLE, _NUMBER, _INTS, _NUMBER)),
+    (fact_record.find_all, (_TABLE, _NUMBER, _INTS, _INTS)),
     (pending.stage, (_TABLE, _NUMBER, _NUMBER, _INTS, _LONGS)),
     (pending.stage, (_TABLE, _NUMBER, _NUMBER, _INTS, _READ_ONLY)),
     (pending.accumulate_beside, (_TABLE, _TABLE)),

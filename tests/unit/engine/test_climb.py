@@ -75,7 +75,7 @@ def test_copies_are_made_as_rules_make_them(many, derived, asserted, edges):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(climbing, "MANY", many)
         assert as_table(climb(stored, ladder)) == made
-        found, copied = closure(stored, ladder)
+        found, copied = closure(stored, ladder, ladder.closed(stored.class_set))
     assert found.tolist() == sorted(int(facts_of(*map(np.array, each))) for each in present)
     assert copied.tolist() == sorted({int(facts_of(*map(np.array, place))) for place, _ in made})
 

@@ -225,6 +225,16 @@ def run_messages():
     assert len([*reasoner.graph()]) == len(reasoner.facts())
 
 
+def run_hierarchy():
+    """Edges come and go above two entities, whose copies are not stored."""
+    program = check_text("in(?x, ?d) :- in(?x, ?c), part(?c, ?d) .")
+    reasoner = Reasoner(program, hierarchies="encoded")
+    reasoner.apply([Update("part", (n, n + 1)) for n in range(3)])
+    reasoner.apply([Update("in", (each, 0)) for each in ("x", "y")])
+    assert len(reasoner.apply([Update("part", (1, 2), -1)]).derived) == 2 * 2
+    assert len(reasoner.trace("in")) == 2 * 2
+
+
 def test_epochs_of_all_kinds_call_what_is_prepared(seen, monkeypatch, tmp_path):
     """One thread and two, evaluated anew, logged, cyclic, of many sources: no type is new."""
     monkeypatch.setattr(parallel.Threads, "allowed", lambda: True)
@@ -239,6 +249,7 @@ def test_epochs_of_all_kinds_call_what_is_prepared(seen, monkeypatch, tmp_path):
     run_epochs(Anew)
     run_messages()
     run_file(tmp_path)
+    run_hierarchy()
     new = {kernel: types - PREPARED[kernel] for kernel, types in seen.items()}
     assert {kernel.py_func.__name__: types for kernel, types in new.items() if types} == {}
     missed = {
@@ -246,7 +257,7 @@ def test_epochs_of_all_kinds_call_what_is_prepared(seen, monkeypatch, tmp_path):
         for kernel, types in seen.items()
         if not types
     }
-    assert missed == {"comparing.compare", "integers.intern_integer", "slots.mix"}
+    assert missed == {"comparing.compare", "integers.intern_integer"}
 
 
 def test_the_image_has_each_of_them():

@@ -128,6 +128,24 @@ def find(table: layout.Int64s, relation: int, cells: layout.Int32s, at: int) -> 
     return find_tagged(table, relation, cells, at, arity, tag_of(table, relation, cells, at))
 
 
+@kernel
+def find_all(
+    table: layout.Int64s, relation: int, cells: layout.Int32s, records: layout.Int32s
+) -> int:
+    """Fill in the records of facts, present or not; returns how many of them are held.
+
+    *cells* has their arguments, one fact after the other.
+    """
+    arity = views.arity(table, relation)
+    count = 0
+    for row in range(len(records)):
+        fact = find(table, relation, cells, row * arity)
+        if fact != 0:
+            records[count] = fact
+            count += 1
+    return count
+
+
 @inlined
 def prefetch_drop_slot(table: layout.Int64s, fact: int) -> None:
     """Prefetch the slot of a fact that may be dropped: its first multiplicity is 0."""

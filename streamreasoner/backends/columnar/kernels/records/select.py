@@ -6,6 +6,8 @@ state, and epochs never call them.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import find_first
 from streamreasoner.backends.columnar.kernels.records.entry import presence, trace_rows
@@ -21,6 +23,10 @@ from streamreasoner.backends.columnar.kernels.records.slots import (
     hash_cells,
 )
 from streamreasoner.native.compile import inlined, kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @inlined
@@ -93,6 +99,29 @@ def read_argument(
 
 
 _AHEAD = 16  # slots between prefetching a record and reading it
+
+
+@kernel
+def among(
+    table: layout.Int64s,
+    records: layout.Int32s,
+    position: int,
+    first: int,
+    wanted: NDArray[np.bool_],
+    found: layout.Int32s,
+) -> int:
+    """Fill in those of some records of a relation that have one of several ids at a position.
+
+    *wanted* tells of each id from *first* on whether it is one of them. Returns their number.
+    """
+    count = 0
+    for row in range(len(records)):
+        views.prefetch_unit(table, records[min(row + _AHEAD, len(records) - 1)])
+        at = facts.argument(table, records[row], position) - first
+        if 0 <= at < len(wanted) and wanted[at]:
+            found[count] = records[row]
+            count += 1
+    return count
 
 
 @inlined
