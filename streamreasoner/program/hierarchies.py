@@ -80,11 +80,10 @@ def _complete(
 ) -> int:
     """The number of strata from which on nothing is derived that some rules read."""
     read = dict.fromkeys(atom for rule in added for atom in rule.atoms)
-    pairs = [*zip(strata, guarded, strict=True)]
-    while pairs:
-        stratum, decided = pairs[-1]
-        own = (*(rules[index] for index in stratum), *(decided.rules if decided else ()))
+    for number in range(len(strata), 0, -1):
+        decided = guarded[number - 1]
+        own = [rules[index] for index in strata[number - 1]]
+        own += decided.rules if decided else ()
         if any(have_an_instance(rule.head, atom) for rule in own for atom in read):
-            break
-        pairs.pop()
-    return len(pairs)
+            return number
+    return 0

@@ -37,7 +37,7 @@ from streamreasoner.engine.ports import EpochChanges
 from streamreasoner.engine.updates import Changes, TraceRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -119,12 +119,8 @@ def with_inherited(
         return replace(stored, trace=shown)
     # Few read all of these, and the trace takes longer than the changes of facts.
     return EpochChanges(
-        derived=Blocks(
-            cache(lambda: [*_others(stored.derived, found), *(each.derived() for each in found)])
-        ),
-        closure=Blocks(
-            cache(lambda: [*_others(stored.closure, found), *(each.closure() for each in found)])
-        ),
+        derived=_merged(stored.derived, found, _Changed.derived),
+        closure=_merged(stored.closure, found, _Changed.closure),
         trace=Blocks(lambda: chain(shown, (each.trace() for each in found))),
     )
 
@@ -293,6 +289,13 @@ def _candidates(
     moved = hierarchy.below(now, moved)
     joined = union([hierarchy.joined(now, distinct(at)), moved])
     return np.concatenate([shape.at_classes(now, moved), mine[places(at, joined) >= 0]])
+
+
+def _merged(
+    blocks: Iterable[Changes], found: Sequence[_Changed], own: Callable[[_Changed], Changes]
+) -> Blocks[Changes]:
+    """Changes of what is stored, and of facts that have copies; made once, when they are read."""
+    return Blocks(cache(lambda: [*_others(blocks, found), *map(own, found)]))
 
 
 def _others(blocks: Iterable[Changes], found: Sequence[_Changed]) -> Iterator[Changes]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
     from streamreasoner.engine.ports import Backend
     from streamreasoner.errors import EngineError
-    from streamreasoner.plan.program_plan import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan, RulePlan
 
 _MISLED = (RecursionLimitError, NewTermsError, CircularNegationError)
 """How a stratum may fail that has read too few copies."""
@@ -48,7 +48,7 @@ class Holding:
         self, program: ProgramPlan, backend: Backend, intern: Callable[[str], int]
     ) -> None:
         self.program, self._backend, self._intern = program, backend, intern
-        self._hierarchies = {_number(each.differ, program): each for each in program.hierarchies}
+        self._hierarchies = {_compared_in(each, program): each for each in program.hierarchies}
         self._settled = -1
         self._lacking: Hierarchy | None = None
 
@@ -120,21 +120,22 @@ class Holding:
         return changed(hierarchy, wanted, held, sign)
 
 
-def _number(predicate: str, program: ProgramPlan) -> int:
-    """The number of the stratum that derives a predicate."""
-    return next(
-        number
-        for number, stratum in enumerate(program.strata, start=1)
-        if any(head.predicate == predicate for head in stratum.heads)
-    )
-
-
 def copied_in(hierarchy: Hierarchy, program: ProgramPlan) -> int:
     """The number of the stratum that the copies of a hierarchy belong to."""
+    return _number(program, lambda rule: rule.source in hierarchy.rules and not rule.added)
+
+
+def _compared_in(hierarchy: Hierarchy, program: ProgramPlan) -> int:
+    """The number of the stratum that tells whether what is wanted is held."""
+    return _number(program, lambda rule: rule.tree.head.predicate == hierarchy.differ)
+
+
+def _number(program: ProgramPlan, is_one: Callable[[RulePlan], bool]) -> int:
+    """The number of the stratum that has certain rules."""
     return next(
         number
         for number, stratum in enumerate(program.strata, start=1)
-        if any(rule.source in hierarchy.rules and not rule.added for rule in stratum.rules)
+        if any(map(is_one, stratum.rules))
     )
 
 

@@ -78,7 +78,7 @@ class Reader:
             )
         if not self._hierarchies:
             return stored
-        selected = Selection.of([stored, *parts])
+        selected = Selection.of([stored, *parts]) if parts else stored
         return replace(selected, stratum=self._strata[selected.stratum])
 
     def forget(self) -> None:
