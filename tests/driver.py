@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -175,3 +176,10 @@ class Driver:
                     del multiplicities[iteration]
                 if not multiplicities:
                     del totals[fact]
+
+
+def set_recursion_limit(engine, limit):
+    """Evaluate epochs with another limit from now on, as after a restart with another one."""
+    given = engine._fixpoints  # noqa: SLF001 - a limit is that of an engine for good
+    dictionary, _, most_terms = given.args
+    engine._fixpoints = partial(given.func, dictionary, limit, most_terms)  # noqa: SLF001

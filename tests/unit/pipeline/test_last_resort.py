@@ -7,6 +7,7 @@ import logging
 
 import pytest
 from control_builders import control, messages
+from driver import set_recursion_limit
 
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.backends.columnar.kernels.records import layout
@@ -168,7 +169,7 @@ def test_the_verdict_holds_for_a_replay(tmp_path):
     assert first.path.exists()
     for stored in (False, True):
         again = Process(tmp_path, replayed=True, stored=stored)
-        again.reasoner.session.engine._recursion_limit = 1000  # noqa: SLF001 - another configuration
+        set_recursion_limit(again.reasoner.session.engine, 1000)
         assert letters(again.run([1, LIMIT + 9, 2])) == want
         assert again.evaluator.rehearsals == 0
         assert again.facts() == first.facts() == {1, 2}
