@@ -42,6 +42,7 @@ class ClassQueries:
         heads: The stratum of derived facts.
         old_heads: The same in the previous program, if any.
         arranged: The arrangement that a fact belongs to.
+        nested: By arrangement that is nested in another one: that one.
         lattices: The lattice that a fact is a candidate of, with its number.
         driven: (stratum, plan, argument + 1 by which it shares its matches, or 0) that a fact's
             delta drives.
@@ -60,6 +61,7 @@ class ClassQueries:
     heads: Sequence[tuple[str, Constants, int]]
     old_heads: Sequence[tuple[str, Constants, int]]
     arranged: Sequence[tuple[str, Constants, int]]
+    nested: Mapping[int, int]
     lattices: Sequence[tuple[str, Constants, tuple[int, Lattice]]]
     driven: Sequence[tuple[str, Constants, tuple[int, int, int]]]
     counted: Sequence[tuple[str, Constants, tuple[int, int, int]]]
@@ -85,7 +87,7 @@ class Classes:
     rows: list[list[int]] = field(default_factory=list)
     roots: dict[str, int] = field(default_factory=dict)
     nodes: list[tuple[int, int]] = field(default_factory=list)
-    memberships: list[int] = field(default_factory=list)
+    memberships: list[tuple[int, int]] = field(default_factory=list)
     dispatched: list[int] = field(default_factory=list)
     counted: list[int] = field(default_factory=list)
     copied: list[int] = field(default_factory=list)
@@ -146,17 +148,19 @@ class Classes:
             slots[i] = key, child
         return slots.ravel()
 
-    def members(self, row: list[int]) -> list[int]:
-        """The arrangements that the facts of a class belong to."""
+    def links(self, row: list[int]) -> list[tuple[int, int]]:
+        """By link of the facts of a class: its arrangement, and the one nested in it, or -1."""
         first = row[layout.CLASS_MEMBERSHIPS]
         return self.memberships[first : first + row[layout.CLASS_LINK_COUNT]]
 
     def link_offsets(self) -> NDArray[np.int32]:
-        """By class and arrangement: word of the link in a record, or -1."""
+        """By class and arrangement: word of the link in a record, LAST if it is nested; or -1."""
         offsets = np.full((len(self.rows), self.queries.groupings), -1, np.int32)
         for words, row in zip(offsets, self.rows, strict=True):
-            for i, arrangement in enumerate(self.members(row)):
+            for i, (arrangement, nested) in enumerate(self.links(row)):
                 words[arrangement] = row[layout.CLASS_LINKS] + layout.LINK_WIDTH * i
+                if nested >= 0:
+                    words[nested] = words[arrangement] | layout.LAST
             if row[layout.CLASS_LATTICE]:
                 words[row[layout.CLASS_LATTICE] - 1] = row[layout.CLASS_LINKS] - layout.LINK_WIDTH
         return offsets
@@ -206,12 +210,14 @@ class Classes:
         lattices = applying(self._lattices)
         assert len(lattices) <= 1, "Lattices that unify are one."  # noqa: S101
         members = sorted(applying(self._arranged))
+        inner = {queries.nested[each]: each for each in members if each in queries.nested}
+        linked = [(each, inner.get(each, -1)) for each in members if each not in queries.nested]
         # The link of a lattice is first, so all candidates of a group have it at the same word.
         links = layout.CELLS + queries.arities[predicate] + layout.LINK_WIDTH * len(lattices)
-        words = links + layout.LINK_WIDTH * len(members)
+        words = links + layout.LINK_WIDTH * len(linked)
         if words > layout.WORDS * layout.MAX_RECORD:
             raise ProgramError(
-                f"Rules look up '{predicate}' by {len(members)} combinations of its arguments; at"
+                f"Rules look up '{predicate}' by {len(linked)} combinations of its arguments; at"
                 f" most {layout.MAX_RECORD - (links + 1) // 2} are supported. Split the predicate."
             )
         self._satisfied[predicate][len(self.rows)] = satisfied
@@ -233,7 +239,7 @@ class Classes:
                 next(iter(strata), 0),
                 links,
                 len(self.memberships),
-                len(members),
+                len(linked),
                 *(_lattice_fields(*lattices[0]) if lattices else (0, 0, 0)),
                 queries.reductions.get(predicate, 0),
                 next(iter(applying(self._old_heads)), 0),
@@ -246,7 +252,7 @@ class Classes:
             ]
         )
         self.copied.extend(chain.from_iterable(copies))
-        self.memberships.extend(members)
+        self.memberships.extend(linked)
         for stratum in sorted({*driven, *counters}):
             plans, counted = driven.get(stratum, ()), counters.get(stratum, ())
             # The argument that most plans share their matches by.

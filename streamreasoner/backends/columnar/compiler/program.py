@@ -139,7 +139,7 @@ def _classes(classes: Classes, numbering: Numbering) -> Columns:
         ),
         layout.CLASSES: int32(x for row in classes.rows for x in row),
         layout.LINK_OFFSETS: classes.link_offsets().reshape(-1),
-        layout.MEMBERSHIPS: int32(classes.memberships),
+        layout.MEMBERSHIPS: int32(x for row in classes.memberships for x in row),
         layout.TRIE_NODES: int32(x for node in classes.nodes for x in node),
         layout.TRIE_SLOTS: classes.trie_slots(),
         layout.DISPATCH: np.zeros(layout.DISPATCH_WIDTH * len(classes.rows), np.int32),
@@ -195,7 +195,7 @@ def _group_units(numbering: Numbering, classes: Classes) -> int:
         (
             sum(
                 (layout.GROUP_KEY + lengths[grouping] + 1) // 2
-                for grouping in classes.members(row)
+                for grouping, _ in classes.links(row)
                 if grouping not in indexed
             )
             for row in classes.rows

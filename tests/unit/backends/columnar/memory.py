@@ -319,17 +319,30 @@ class Memory:
         """The records in the table of groups."""
         return self.held(layout.GROUP_TABLE, layout.GROUP_SIZE, layout.GROUP_BUFFER)
 
+    def nested(self):
+        """The arrangements whose groups are nested in those of another one."""
+        offsets = self.state.column(layout.LINK_OFFSETS)
+        rows = offsets.reshape(-1, self.scalars[layout.ARRANGEMENT_COUNT])
+        return np.flatnonzero((rows > layout.LAST).any(0)).tolist()
+
     def members(self, number, key):
         """The facts of a group, in the order of its links, which agree in both directions."""
         found, previous = [], 0
         address, _ = self.first(number, key)
         while address:
-            kind = self.header(address) & layout.CLASS_BITS
+            header = self.header(address)
             offsets = self.state.column(layout.LINK_OFFSETS)
-            offset = int(offsets[kind * self.scalars[layout.ARRANGEMENT_COUNT] + number])
-            assert self.words[2 * address + offset + 1] == previous
+            row = (header & layout.CLASS_BITS) * self.scalars[layout.ARRANGEMENT_COUNT]
+            link = int(offsets[row + number])
+            offset = link & ~layout.LAST
+            # In a nested arrangement, another group of the same list may be ahead and behind.
+            is_ahead = not found and link != offset
+            assert is_ahead or self.words[2 * address + offset + 1] == previous
             found.append(self.fact(address))
+            if link & header & layout.LAST:
+                break
             previous, address = address, int(self.words[2 * address + offset])
+            assert address or link == offset
         return found
 
     # Memory --------------------------------------------------------------------------------------

@@ -21,6 +21,14 @@ LATTICES = {
     DENSE: "e(?x, min(?v)) :- f(?x, ?v) .",
     SPARSE: "e(?a, ?b, ?c, max(?v)) :- f(?a, ?b, ?c, ?v) .",
 }
+# By the second argument, and where that is a constant, by another one, nested in those groups.
+NESTED = """
+    p(?x) :- f(?y), e(?x, ?y, _) .
+    p(?x) :- f(?y), e(?x, 1, ?y) .
+    p(?x) :- f(?y), e(?y, 2, ?x) .
+    p(?x) :- f(?y), e(?x, 2, ?y) .
+    p(?x) :- e(?x, 1, 3) .
+"""
 CHOICES = st.lists(st.integers(0, 13), max_size=40)
 
 
@@ -97,6 +105,43 @@ def test_facts_enter_and_leave_all_their_groups(regime, data, choices):
     for _ in turned(groups, pool, arranged, choices, kernels):
         for other, record in memory.records().items():
             assert bool(record.flags & layout.ARRANGED) == (other in arranged)
+
+
+@FEW
+@given(st.lists(st.tuples(*[st.integers(1, 4)] * 3), min_size=1, unique=True), CHOICES)
+def test_nested_groups_are_stretches_of_the_one_around_them(pool, choices):
+    """Each has the facts that match, the latest first, one after the other in the group around."""
+    memory = Memory(NESTED)
+    intern = memory.backend._dictionary.intern  # noqa: SLF001 - constants have ids
+    nested = set(memory.nested())
+    (outer,) = (n for n, each in memory.groupings("e").items() if not each.constants)
+    assert len(nested) == 2 < len(memory.groupings("e")) - 1
+    arranged = []
+    for args in pool:
+        memory.add(("e", args), 0, 1)
+    for choice in choices:
+        args = pool[choice % len(pool)]
+        address = memory.find(("e", args))
+        if args in arranged:
+            arrangement.withdraw(memory.table, address)
+            arranged.remove(args)
+        else:
+            assert arrangement.arrange(memory.table, address) == layout.OK
+            arranged.insert(0, args)
+        for number, grouping in memory.groupings("e").items():
+            for key in range(1, 5):
+                wanted = {(*grouping.key, key), *((p, intern(t)) for p, t in grouping.constants)}
+                found = [args for _, args in memory.members(number, (key,))]
+                expected = [args for args in arranged if wanted <= set(enumerate(args))]
+                if number == outer:
+                    assert sorted(found) == sorted(expected)
+                else:
+                    assert found == expected
+                if number in nested and expected:
+                    around = [args for _, args in memory.members(outer, (expected[0][1],))]
+                    first = around.index(expected[0])
+                    assert around[first : first + len(expected)] == expected
+    memory.assert_no_unit_is_lost()
 
 
 @pytest.mark.parametrize("regime", REGIMES.values(), ids=REGIMES)

@@ -244,7 +244,8 @@ def _same_links(table: layout.Int64s, new_table: layout.Int64s, before: int, aft
     new_members = views.memberships(new_table)
     first = facts.class_field(table, before, layout.CLASS_MEMBERSHIPS)
     second = facts.class_field(new_table, after, layout.CLASS_MEMBERSHIPS)
-    for i in range(count):
-        if views.memberships(table)[first + i] != new_members[second + i]:
+    for i in range(layout.MEMBERSHIP_WIDTH * count):
+        old = views.memberships(table)[layout.MEMBERSHIP_WIDTH * first + i]
+        if old != new_members[layout.MEMBERSHIP_WIDTH * second + i]:
             return False
     return True

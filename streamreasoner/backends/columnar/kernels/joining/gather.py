@@ -109,9 +109,10 @@ def gather(table: layout.Int64s, first: int, count: int) -> None:
                 row = turns[layout.TURN_AT + i]
                 member = readers[row + layout.READER_MEMBER]
                 arrangement = readers[row + layout.READER_ARRANGEMENT]
-                offset = facts.link_offset(table, facts.header(table, member), arrangement)
-                following = facts.word(table, member, offset)
-                views.prefetch_member(table, following, offset)
+                header = facts.header(table, member)
+                offset = facts.link_offset(table, header, arrangement)
+                following = facts.following(table, member, header, offset)
+                views.prefetch_member(table, following, facts.link_word(offset))
                 value = facts.word(table, member, readers[row + layout.READER_VALUE])
                 readers[readers[row + layout.READER_PLACE]] = value
                 tag = hash_cells(

@@ -6,6 +6,12 @@ class. With a key of one argument the list head is in the *index* of the arrange
 
 The candidates of a lattice form groups too; a candidate is in its group unless it is UNLISTED.
 These groups are always records, and the index of a lattice holds their ids.
+
+If the constants of an arrangement are those of a single group of another one, it is *nested* there:
+the facts of each of its groups follow each other in that group, and both share a pair of links.
+"Triples of rdf:type, by class" is nested in "triples, by predicate". The LAST fact of a group in a
+nested arrangement is marked, as the link leads on to the next group. So the first fact of a group
+that has others need not be the first of the list. Both arrangements have an index.
 """
 
 from __future__ import annotations
@@ -149,24 +155,45 @@ def arrange(table: layout.Int64s, fact: int) -> int:
     first = facts.class_field(table, kind, layout.CLASS_MEMBERSHIPS)
     indexes = views.indexes(table)
     for i in range(facts.class_field(table, kind, layout.CLASS_LINK_COUNT)):
-        if indexes[memberships[first + i]] == 0:
-            group = ensure_group(table, memberships[first + i], fact, 0)
+        arrangement = memberships[layout.MEMBERSHIP_WIDTH * (first + i)]
+        if indexes[arrangement] == 0:
+            group = ensure_group(table, arrangement, fact, 0)
             if group == 0:
                 return layout.FULL
             words[link + layout.LINK_WIDTH * i + layout.LINK_PREVIOUS] = group
     for i in range(facts.class_field(table, kind, layout.CLASS_LINK_COUNT)):
-        arrangement = memberships[first + i]
+        row = layout.MEMBERSHIP_WIDTH * (first + i)
+        arrangement = memberships[row + layout.MEMBERSHIP_ARRANGEMENT]
+        nested = memberships[row + layout.MEMBERSHIP_NESTED]
         index = indexes[arrangement]
         if index != 0:
             views.filled(table)[arrangement] = index
-            at = index_id(table, arrangement, fact)
-            _prepend(table, fact, arrangement, link, int32_column(index), at)
+            firsts, at = int32_column(index), index_id(table, arrangement, fact)
         else:
+            firsts = words
             at = facts.word_at(words[link + layout.LINK_PREVIOUS], layout.GROUP_FIRST)
-            _prepend(table, fact, arrangement, link, words, at)
+        following = firsts[at]
+        if nested >= 0:
+            own = _first_nested(table, fact, nested)
+            if own != 0:
+                following = own
+        _insert(table, fact, arrangement, link, following, firsts, at)
         link += layout.LINK_WIDTH
     facts.mark(table, fact, layout.ARRANGED)
     return layout.OK
+
+
+@inlined
+def _first_nested(table: layout.Int64s, fact: int, nested: int) -> int:
+    """Make a fact the first one of its group in a nested arrangement; returns that before, or 0."""
+    index = views.indexes(table)[nested]
+    views.filled(table)[nested] = index
+    at = index_id(table, nested, fact)
+    before = int32_column(index)[at]
+    int32_column(index)[at] = fact
+    if before == 0:
+        facts.mark(table, fact, layout.LAST)
+    return before
 
 
 @kernel
@@ -198,17 +225,33 @@ def prepend_candidate(table: layout.Int64s, group: int, fact: int, offset: int) 
 
 
 @inlined
-def _prepend(
-    table: layout.Int64s, fact: int, arrangement: int, link: int, firsts: layout.Int32s, at: int
+def _insert(
+    table: layout.Int64s,
+    fact: int,
+    arrangement: int,
+    link: int,
+    following: int,
+    firsts: layout.Int32s,
+    at: int,
 ) -> None:
-    """Prepend a fact, whose link is word *link* of the arena, to the list at *firsts*[at]."""
-    following = firsts[at]
-    views.words(table)[link + layout.LINK_NEXT] = following
-    views.words(table)[link + layout.LINK_PREVIOUS] = 0
+    """Insert a fact, whose link is word *link* of the arena, before another in its group.
+
+    The first fact of the group is *firsts*[at]; *following* is 0 if there is none.
+    """
+    words = views.words(table)
+    previous = 0
     if following != 0:
         offset = facts.link_offset(table, facts.header(table, following), arrangement)
-        facts.set_word(table, following, offset + layout.LINK_PREVIOUS, fact)
-    firsts[at] = fact
+        at_previous = facts.word_at(following, offset) + layout.LINK_PREVIOUS
+        previous = words[at_previous]
+        words[at_previous] = fact
+    words[link + layout.LINK_NEXT] = following
+    words[link + layout.LINK_PREVIOUS] = previous
+    if previous != 0:
+        offset = facts.link_offset(table, facts.header(table, previous), arrangement)
+        facts.set_word(table, previous, offset + layout.LINK_NEXT, fact)
+    else:
+        firsts[at] = fact
 
 
 @kernel
@@ -220,10 +263,30 @@ def withdraw(table: layout.Int64s, fact: int) -> None:
     first = facts.class_field(table, kind, layout.CLASS_MEMBERSHIPS)
     is_milestone = facts.has(table, fact, layout.MILESTONE)
     for i in range(facts.class_field(table, kind, layout.CLASS_LINK_COUNT)):
+        row = layout.MEMBERSHIP_WIDTH * (first + i)
+        arrangement = memberships[row + layout.MEMBERSHIP_ARRANGEMENT]
+        nested = memberships[row + layout.MEMBERSHIP_NESTED]
         if is_milestone:
-            forget_milestones(table, memberships[first + i], fact)
-        _unlink(table, fact, memberships[first + i], link + layout.LINK_WIDTH * i, 0)
-    facts.unmark(table, fact, layout.ARRANGED | layout.MILESTONE)
+            forget_milestones(table, arrangement, fact)
+        if nested >= 0:
+            if is_milestone:
+                forget_milestones(table, nested, fact)
+            _leave_nested(table, fact, nested, link)
+        _unlink(table, fact, arrangement, link, 0)
+        link += layout.LINK_WIDTH
+    facts.unmark(table, fact, layout.ARRANGED | layout.MILESTONE | layout.LAST)
+
+
+@inlined
+def _leave_nested(table: layout.Int64s, fact: int, nested: int, link: int) -> None:
+    """Let the facts around a fact, not linked yet, be the first and the last of a nested group."""
+    words = views.words(table)
+    firsts, at = int32_column(views.index(table, nested)), index_id(table, nested, fact)
+    is_last = facts.has(table, fact, layout.LAST)
+    if firsts[at] == fact:
+        firsts[at] = 0 if is_last else words[link + layout.LINK_NEXT]
+    elif is_last:
+        facts.mark(table, words[link + layout.LINK_PREVIOUS], layout.LAST)
 
 
 @kernel

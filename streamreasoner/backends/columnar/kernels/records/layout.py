@@ -52,7 +52,7 @@ SCRATCH = 13  # int32
 RELATIONS = 14  # int32 rows of RELATION_WIDTH
 CLASSES = 15  # int32 rows of CLASS_WIDTH
 LINK_OFFSETS = 16  # int32 by class and arrangement: word of the link in a record, -1 if no member
-MEMBERSHIPS = 17  # int32: arrangements of a class, in the order of a record's links
+MEMBERSHIPS = 17  # int32 rows of MEMBERSHIP_WIDTH by class and link: what a record's links are of
 ARRANGEMENTS = 18  # int32 rows of ARRANGEMENT_WIDTH by grouping
 TRIE_NODES = 19  # int32 rows of TRIE_WIDTH by node
 TRIE_SLOTS = 20  # int64 rows of TRIE_WIDTH: node << 32 | constant, and a child
@@ -215,6 +215,7 @@ MILESTONE = 1 << 24  # it may be a milestone of a group
 NOTED_SHIFT = 25  # four bits: 1 + its state before an epoch that is withdrawn, else 0
 NOTED_BITS = 15 << NOTED_SHIFT
 LOST = 1 << 29  # of a former state alone, so the table of facts does not have it
+LAST = 1 << 30  # of its group in a nested arrangement; also marks the offsets of links in these
 
 DELTA_CHANGE_SHIFT = 48  # of the change in DELTAS; the class is below it
 
@@ -254,6 +255,9 @@ FACT_BITS = (1 << 31) - 1  # of the upper half of a journaled entry
 # Links: the facts before and after it in a group, or 0
 LINK_NEXT, LINK_PREVIOUS = range(2)
 LINK_WIDTH = 2
+# A link is of an arrangement, and of another one that is nested in it, or -1, see `arrangement`.
+MEMBERSHIP_ARRANGEMENT, MEMBERSHIP_NESTED = range(2)
+MEMBERSHIP_WIDTH = 2
 
 # Groups; those of a reduction hold the result (id + 1) instead of a first fact, and accumulators
 GROUP_ARRANGEMENT, GROUP_FIRST, GROUP_KEY = range(3)

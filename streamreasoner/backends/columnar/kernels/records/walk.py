@@ -85,8 +85,8 @@ def _step(table: layout.Int64s) -> int:
     walker = scalars[layout.WALKER]
     fact = scratch[layout.WALKER_AT + walker]
     header = facts.header(table, fact)
-    link = facts.link_offset(table, header, scalars[layout.WALKED_ARRANGEMENT])
-    following = facts.word(table, fact, link)
+    offset = facts.link_offset(table, header, scalars[layout.WALKED_ARRANGEMENT])
+    following = facts.following(table, fact, header, offset)
     scalars[layout.WALKED_FOUND] += 1
     is_marked = header & layout.MILESTONE != 0 and scalars[layout.WALKED_APART] == 0
     if is_marked or scalars[layout.WALKED_FOUND] == scalars[layout.WALKED_DUE]:
@@ -95,7 +95,7 @@ def _step(table: layout.Int64s) -> int:
         _stop(table, walker, fact)
     else:
         scratch[layout.WALKER_AT + walker] = following
-        views.prefetch_member(table, following, link)
+        views.prefetch_member(table, following, facts.link_word(offset))
         walker += 1
     scalars[layout.WALKER] = walker if walker < scalars[layout.WALKERS] else 0
     return fact

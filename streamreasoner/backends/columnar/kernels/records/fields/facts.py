@@ -287,15 +287,30 @@ def prefetch_further_entry(table: layout.Int64s, fact: int) -> None:
 
 @inlined
 def link_offset(table: layout.Int64s, header: int, arrangement: int) -> int:
-    """Word offset of an arrangement's link in a record whose first word is *header*."""
+    """What LINK_OFFSETS has for a fact with this header: below 0 if it is not a member."""
     row = (header & layout.CLASS_BITS) * views.scalars(table)[layout.ARRANGEMENT_COUNT]
     return views.link_offsets(table)[row + arrangement]
 
 
 @inlined
+def link_word(offset: int) -> int:
+    """Word of a link in the record of a member, by its `link_offset`."""
+    return offset & ~layout.LAST
+
+
+@inlined
+def following(table: layout.Int64s, fact: int, header: int, offset: int) -> int:
+    """The fact that follows one with this header in the group of a `link_offset`, or 0."""
+    if header & offset & layout.LAST != 0:
+        return 0
+    return word(table, fact, link_word(offset))
+
+
+@inlined
 def next_member(table: layout.Int64s, fact: int, arrangement: int) -> int:
     """The fact that follows in the group of an arrangement, or 0."""
-    return word(table, fact, link_offset(table, header(table, fact), arrangement))
+    own = header(table, fact)
+    return following(table, fact, own, link_offset(table, own, arrangement))
 
 
 @inlined
