@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.backends.columnar.kernels.epoch.fit import fit
 from streamreasoner.backends.columnar.kernels.joining import blocks, gather
 from streamreasoner.backends.columnar.kernels.records import layout, pending, slots, walk
 from streamreasoner.backends.columnar.kernels.records.counter import recount
@@ -27,7 +28,6 @@ ADDRESSABLE_UNITS = _ID_LIMIT
 _LEAST_FACT = 16  # bytes of a record with an argument at most, and without links
 _LEAST_ENTRY = 8  # bytes of an entry
 _LEAST_GROUP = 16  # bytes of a group with a key
-_FIRST_BITS = 9  # 32 KiB of each table
 _SORTED_SHARE = 8  # sorted groups have at most this share of the memory
 _LOG_SHARE = 64  # the log of a load, and its rows by group, have at most this share of the memory
 _TARGET_SHARE = 128  # the targets of a load have at most this share of the memory; so have places
@@ -145,8 +145,8 @@ class Arena:
         self.table[layout.CALL] = builtins.address
         self.scalars[layout.TOP] = layout.FIRST_RECORD
         self.scalars[layout.CAPACITY] = units
-        self.scalars[layout.FACT_SIZE] = _FIRST_BITS
-        self.scalars[layout.GROUP_SIZE] = _FIRST_BITS
+        self.scalars[layout.FACT_SIZE] = slots.LEAST_SIZE
+        self.scalars[layout.GROUP_SIZE] = slots.LEAST_SIZE
         self.scalars[layout.CHANGED_GROUP] = -1
         self.scalars[layout.UNSETTLED_GROUP] = -1
         self.scalars[layout.EPOCH] = 1
@@ -242,7 +242,7 @@ class Arena:
         """The table of facts, int32 of shape (buckets, ids): 0 where there is none."""
         buffer = layout.FACT_TABLE + int(self.scalars[layout.FACT_BUFFER])
         words: NDArray[np.int32] = self._reserved[buffer].array
-        used = words[: slots.WORDS << int(self.scalars[layout.FACT_SIZE])]
+        used = words[: slots.WORDS * (int(self.scalars[layout.FACT_SIZE]) >> slots.SIZE_BITS)]
         return used.reshape(-1, slots.WORDS)[:, slots.FIRST :]
 
     @property
@@ -255,11 +255,14 @@ class Arena:
         """An array by its column in the address table."""
         return self._arrays[column]
 
-    def trim(self) -> None:
+    def trim(self, *, fits: bool) -> None:
         """Return the pages that only a large epoch needed to the system.
 
         What a small epoch may use is kept, so that none has to get it again. No kernel expects
         zeros in these columns.
+
+        Args:
+            fits: Whether the table of facts has been filled, so that it should be fitted as well.
         """
         for column in (
             layout.JOURNAL_FACTS,
@@ -281,6 +284,8 @@ class Arena:
         for places in self._sorted_rows:
             places.shrink(KEPT_BYTES)
         self.reads.clear()  # after a large epoch, most records are new
+        if fits:
+            fit(self.table)
 
     @property
     def fill(self) -> Fill:
@@ -291,6 +296,6 @@ class Arena:
     def bytes(self, ids: int) -> int:
         """Memory of facts, groups, their tables, and written pages of arrays by one of *ids*."""
         top, *sizes = self.scalars[[layout.TOP, layout.FACT_SIZE, layout.GROUP_SIZE]].tolist()
-        used = UNIT_BYTES * top + sum(slots.BYTES << size for size in sizes)
+        used = UNIT_BYTES * top + slots.BYTES * sum(size >> slots.SIZE_BITS for size in sizes)
         by_id = [*self._indexes.values(), *self._counters[: self.tables.counters]]
         return used + sum(column.resident(ids) for column in by_id) + self.reads.nbytes

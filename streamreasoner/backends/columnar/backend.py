@@ -303,13 +303,13 @@ class ColumnarBackend:
     def commit(self) -> None:
         """Make the epoch's changes final."""
         self.compare()
-        large = len(self._state.journaled) > LARGE_EPOCH or self._former is not None or self._logged
+        changed, is_new = len(self._state.journaled), self._former is not None
+        large = changed > LARGE_EPOCH or is_new or self._logged
         self._state.reads.note(self._state)
         journal.commit(self._table)
-        self._change = self._former = None
-        self._logged = False
+        self._change, self._former, self._logged = None, None, False
         if large:
-            self._state.trim()
+            self._state.trim(fits=is_new or 4 * changed > self._state.scalars[layout.FACT_COUNT])
 
     def rollback(self) -> None:
         """Undo the epoch completely."""
@@ -366,7 +366,7 @@ class ColumnarBackend:
         self.settle_restored()
         journal.commit(self._table)
         self._state.recount()
-        self._state.trim()
+        self._state.trim(fits=True)
 
     def settle_restored(self) -> None:
         """Settle what was loaded."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from streamreasoner.backends.columnar.kernels.epoch import (
     changes,
+    fit,
     journal,
     recompute,
     relocate,
@@ -88,6 +89,7 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
     (integers.read_integers, (_VALUES, _NUMBER, _NUMBER)),
     (slots.mix, (_NUMBER, _NUMBER)),
     (slots.reserve, (_TABLE, _NUMBER, _NUMBER, _NUMBER)),
+    (fit.fit, (_TABLE,)),
     (pending.add, (_TABLE, _NUMBER, _NUMBER, _INTS, _LONGS)),
     (pending.add, (_TABLE, _NUMBER, _NUMBER, _INTS, _READ_ONLY)),
     (pending.add_later, (_TABLE, _NUMBER, _NUMBER, _INTS, _INTS, _LONGS)),

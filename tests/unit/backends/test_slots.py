@@ -8,65 +8,74 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.backends.columnar.memory import FEW, Memory
 
+from streamreasoner.backends.columnar.kernels.epoch.fit import fit
 from streamreasoner.backends.columnar.kernels.records import layout, pending, slots
 from streamreasoner.backends.columnar.kernels.records.fact_record import drop, find
 from streamreasoner.native import addresses
 from streamreasoner.native.reserved import ReservedColumn
 
-BITS = 2
+SIZES = {"full": 4 << slots.SIZE_BITS | 2, "fitted": 3 << slots.SIZE_BITS | 2}
 COLLIDING = (0, 1, 2, 3, 1 << 10, 3 | 1 << 9)
 """Hashes of all four buckets. In two pairs only a bit differs that no check has: the tenth."""
 SLACK = 32 << 20  # bytes: a stretch, and what else the process does
 
 
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @given(
-    st.lists(st.tuples(st.integers(0, 39), st.sampled_from(COLLIDING), st.booleans()), max_size=150)
+    steps=st.lists(
+        st.tuples(st.integers(0, 39), st.sampled_from(COLLIDING), st.booleans()), max_size=150
+    )
 )
-def test_put_and_remove_agree_with_a_dict(steps):
+def test_put_and_remove_agree_with_a_dict(size, steps):
     """After any puts and removes, lookups find what is there, and nothing is left of the rest."""
-    table = ReservedColumn(np.int32, slots.WORDS << BITS)
+    table = ReservedColumn(np.int32, slots.WORDS * (size >> slots.SIZE_BITS))
     hashes = {}
     for number, tag, add in steps:
         identifier = number + 1
         if add and identifier not in hashes:
-            slots.put(table.address, BITS, tag, identifier)
+            slots.put(table.address, size, tag, identifier)
             hashes[identifier] = tag
         elif not add and identifier in hashes:
-            slots.remove(table.address, BITS, hashes.pop(identifier), identifier)
+            slots.remove(table.address, size, hashes.pop(identifier), identifier)
 
-    assert sorted(_ids(table, BITS)) == sorted(hashes)
+    assert sorted(_ids(table, size)) == sorted(hashes)
     for identifier, tag in hashes.items():
-        assert identifier in _found(table, BITS, tag)
+        assert identifier in _found(table, size, tag)
     for identifier, tag in hashes.items():
-        slots.remove(table.address, BITS, tag, identifier)
+        slots.remove(table.address, size, tag, identifier)
     assert not table.array[:: slots.WORDS].any()
-    assert not _ids(table, BITS)
+    assert not _ids(table, size)
 
 
 def test_more_guests_than_a_bucket_counts():
     """Lookups go on past it for good, and find what follows."""
-    bits, last = 13, (1 << 16) + 100
-    table = ReservedColumn(np.int32, slots.WORDS << bits)
+    size, last = _full(13), (1 << 16) + 100
+    table = ReservedColumn(np.int32, slots.WORDS << 13)
     for identifier in range(1, last + 1):
-        slots.put(table.address, bits, 0, identifier)
+        slots.put(table.address, size, 0, identifier)
     for identifier in range(1, last):
-        slots.remove(table.address, bits, 0, identifier)
+        slots.remove(table.address, size, 0, identifier)
 
-    assert _ids(table, bits) == [last]
-    assert _found(table, bits, 0) == {last}
+    assert _ids(table, size) == [last]
+    assert _found(table, size, 0) == {last}
 
 
 @FEW
 @given(
     st.integers(0, 1 << 32),
     st.lists(st.tuples(st.integers(1, 20_000), st.integers(2, 9)), min_size=2, max_size=4),
+    st.booleans(),
 )
-def test_a_table_that_grows_keeps_its_facts(seed, steps):
-    """By one doubling or several, whether checks tell where facts move to or not."""
+def test_a_table_that_grows_keeps_its_facts(seed, steps, fits):
+    """By one doubling or several, whether checks tell where facts move to or not.
+
+    And if the table is fitted in between, so that many are guests.
+    """
     memory = Memory("p(?x) :- e(?x, _) .")
     relation = memory.numbering.relations["e"]
     rows = np.unique(np.random.default_rng(seed).integers(0, 1 << 20, (90_000, 2)), axis=0)
@@ -82,6 +91,8 @@ def test_a_table_that_grows_keeps_its_facts(seed, steps):
         kept.extend(chunk[~gone])
         dropped.extend(chunk[gone])
         start += count
+        if fits:
+            _fit(memory)
 
     held = memory.held(layout.FACT_TABLE, layout.FACT_SIZE, layout.FACT_BUFFER)
     found = np.array([find(memory.table, relation, row, 0) for row in kept])
@@ -90,6 +101,41 @@ def test_a_table_that_grows_keeps_its_facts(seed, steps):
     for position, cells in enumerate(np.array(kept).T):
         assert np.array_equal(memory.words[2 * found + layout.CELLS + position], cells)
     assert not any(find(memory.table, relation, row, 0) for row in [*dropped, *rows[start:]])
+    for row in kept:
+        drop(memory.table, find(memory.table, relation, row, 0))
+    assert not memory.held(layout.FACT_TABLE, layout.FACT_SIZE, layout.FACT_BUFFER)
+
+
+def _fit(memory):
+    """Fit the table of facts, and check its size and the memory that it has left."""
+    before = int(memory.scalars[layout.FACT_SIZE])
+    fit(memory.table)
+    now = int(memory.scalars[layout.FACT_SIZE])
+    count, buckets = int(memory.scalars[layout.FACT_COUNT]), now >> slots.SIZE_BITS
+    least = max(7 << (now & 63) >> 3, count // (9 * 64) * 64 + 64)
+    if before == _full(before & 63):
+        assert buckets == least or (now == before and least > 15 * buckets // 16)
+    else:
+        assert now == before
+    buffer = int(memory.scalars[layout.FACT_BUFFER])
+    assert not memory.reserved(layout.FACT_TABLE + buffer)[slots.WORDS * buckets :].any()
+    assert not memory.reserved(layout.FACT_TABLE + 1 - buffer).any()
+
+
+def test_a_fitted_table_gives_back_memory():
+    """The pages of its last buckets, at once."""
+    memory = Memory("p(?x) :- e(?x, _) .")
+    rows = np.arange(2_800_000, dtype=np.int32)
+    ones = np.ones(len(rows) // 2, np.int64)
+    relation = memory.numbering.relations["e"]
+    assert pending.add(memory.table, relation, 2, rows, ones) == layout.OK
+    before = psutil.Process().memory_info().rss
+    size = int(memory.scalars[layout.FACT_SIZE]) >> slots.SIZE_BITS
+    fit(memory.table)
+
+    given_back = slots.BYTES * (size - (int(memory.scalars[layout.FACT_SIZE]) >> slots.SIZE_BITS))
+    assert given_back == slots.BYTES * size // 8
+    assert before - psutil.Process().memory_info().rss > given_back // 2
 
 
 def test_rehash_takes_no_more_memory_than_the_larger_table():
@@ -97,17 +143,17 @@ def test_rehash_takes_no_more_memory_than_the_larger_table():
     bits = 20
     small, large = (ReservedColumn(np.int32, slots.WORDS << size) for size in (bits, bits + 1))
     for number in range(5 << bits - 1):
-        slots.put(small.address, bits, number, number + 1)
-    ids = sorted(_ids(small, bits))
+        slots.put(small.address, _full(bits), number, number + 1)
+    ids = sorted(_ids(small, _full(bits)))
     before, peak = psutil.Process().memory_info().rss, _new_peak()
     nothing = np.zeros(layout.ADDRESSES, np.int64)  # no id is hashed again
-    slots.rehash(nothing, layout.FACT_TABLE, small.address, bits, large.address, bits + 1)
+    slots.rehash(nothing, layout.FACT_TABLE, small.address, _full(bits), large.address, bits + 1)
 
     growth = large.array.nbytes - small.array.nbytes
     assert psutil.Process().memory_info().rss - before <= growth + SLACK
     assert _peak() - peak <= growth + SLACK
     assert not small.array.any()
-    assert sorted(_ids(large, bits + 1)) == ids
+    assert sorted(_ids(large, _full(bits + 1))) == ids
 
 
 def test_locked_pages_are_cleared():
@@ -135,24 +181,33 @@ def _peak():
     return 1024 * int(status.split("VmHWM:")[1].split()[0])
 
 
-def _ids(table, bits):
+def _full(bits):
+    """The size of a table that has not been fitted."""
+    return 1 << bits + slots.SIZE_BITS | bits
+
+
+def _ids(table, size):
     """The ids of a table; each bucket has as many as it counts, one after the other."""
-    words = table.array[: slots.WORDS << bits].reshape(-1, slots.WORDS)
+    words = table.array[: slots.WORDS * (size >> slots.SIZE_BITS)].reshape(-1, slots.WORDS)
     ids = words[:, slots.FIRST :]
     assert np.array_equal(ids != 0, np.arange(slots.ROOM) < (words[:, :1] & 15))
     return ids[ids != 0].tolist()
 
 
-def _found(table, bits, tag):
+def _found(table, size, tag):
     """The ids that a lookup visits, by the layout."""
-    words = table.array[: slots.WORDS << bits].reshape(-1, slots.WORDS)
+    count, bits = size >> slots.SIZE_BITS, size & 63
+    words = table.array[: slots.WORDS * count].reshape(-1, slots.WORDS)
     checks = words.view(np.uint8)[:, slots.FIRST : slots.WORDS]
-    check = (tag >> bits) & (0xFF >> (bits & 3))
+    known = tag & ((0x100 >> (bits & 3) << bits) - 1)
+    first = tag % (1 << bits)
+    if first >= count:
+        first = known * 0x9E3779B1 % (1 << 32) * count >> 32
     found = set()
-    for step in range(1 << bits):
-        bucket = (tag + step) % (1 << bits)
+    for step in range(count):
+        bucket = (first + step) % count
         ids = words[bucket, slots.FIRST :]
-        found |= set(ids[(checks[bucket] == check) & (ids != 0)].tolist())
+        found |= set(ids[(checks[bucket] == known >> bits) & (ids != 0)].tolist())
         if words[bucket, 0].view(np.uint32) >> 16 == 0:
             break
     return found

@@ -165,12 +165,11 @@ class Memory:
 
     # Reading -------------------------------------------------------------------------------------
 
-    def held(self, column, bits, buffer):
+    def held(self, column, size, buffer):
         """The ids in a hash table."""
         words = self.reserved(column + int(self.scalars[buffer]))
-        ids = words[: slots.WORDS << int(self.scalars[bits])].reshape(-1, slots.WORDS)[
-            :, slots.FIRST :
-        ]
+        count = int(self.scalars[size]) >> slots.SIZE_BITS
+        ids = words[: slots.WORDS * count].reshape(-1, slots.WORDS)[:, slots.FIRST :]
         return ids[ids != 0].tolist()
 
     def fact(self, address):

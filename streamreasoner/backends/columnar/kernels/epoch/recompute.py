@@ -49,7 +49,7 @@ def asserted(table: layout.Int64s, records: layout.Int32s) -> int:
     words = fact_words(table)
     count = 0
     for i in range(words):
-        views.prefetch_unit(table, fact_at(table, (i + _AHEAD) & (words - 1)))
+        views.prefetch_unit(table, fact_at(table, min(i + _AHEAD, words - 1)))
         fact = fact_at(table, i)
         if fact != 0 and _multiplicity(table, fact, 0) != 0 and not is_copy(table, fact):
             records[count] = fact
@@ -195,7 +195,7 @@ def _add_lost(table: layout.Int64s, former: layout.Int64s, found: layout.Int64s)
     """
     words = fact_words(former)
     for i in range(words):
-        ahead = fact_at(former, (i + _AHEAD) & (words - 1))
+        ahead = fact_at(former, min(i + _AHEAD, words - 1))
         if not _is_marked(found, ahead):
             views.prefetch_unit(former, ahead)
         fact = fact_at(former, i)

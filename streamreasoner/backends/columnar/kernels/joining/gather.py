@@ -17,7 +17,7 @@ from streamreasoner.backends.columnar.kernels.joining.compute import operand
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     find_tagged,
-    prefetch_record,
+    prefetch_match,
     prefetch_slot,
 )
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
@@ -178,7 +178,7 @@ def _compare(table: layout.Int64s, total: int) -> None:
     kept = 0
     for i in range(total):
         tag = candidates[_CANDIDATE_WIDTH * i + _HASH]
-        if prefetch_record(table, tag) != 0:
+        if prefetch_match(table, tag) != 0:
             candidates[_CANDIDATE_WIDTH * kept] = candidates[_CANDIDATE_WIDTH * i]
             candidates[_CANDIDATE_WIDTH * kept + _HASH] = tag
             kept += 1

@@ -176,11 +176,11 @@ def _enter_records(table: layout.Int64s, created: int) -> None:
     """Enter the slots that the log has in the table of facts."""
     entered = views.log(table)
     reserve(table, layout.FACT_TABLE, layout.FACT_SIZE, created)
-    address, bits = views.fact_table(table), views.scalars(table)[layout.FACT_SIZE]
+    address, size = views.fact_table(table), views.scalars(table)[layout.FACT_SIZE]
     for i in range(created + _AHEAD):
         if i < created:
             prefetch_slot(table, lists.upper(entered[i]))
         if i >= _AHEAD:
             slot = entered[i - _AHEAD]
-            put(address, bits, lists.upper(slot), lists.lower(slot))
+            put(address, size, lists.upper(slot), lists.lower(slot))
     views.scalars(table)[layout.FACT_COUNT] += created

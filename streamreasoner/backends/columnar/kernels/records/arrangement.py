@@ -35,8 +35,8 @@ def find_group(
     table: layout.Int64s, arrangement: int, cells: layout.Int32s, at: int, count: int, tag: int
 ) -> int:
     """The group with this key, or 0."""
-    address, bits = views.group_table(table), views.scalars(table)[layout.GROUP_SIZE]
-    start, check = slots.home(tag, bits), slots.check_of(tag, bits)
+    address, size = views.group_table(table), views.scalars(table)[layout.GROUP_SIZE]
+    start, check = slots.home(tag, size), slots.check_of(tag, size)
     bucket = start
     while bucket >= 0:
         found = slots.matches(address, bucket, check)
@@ -50,7 +50,7 @@ def find_group(
                 if j == count:
                     return group
             found &= found - 1
-        bucket = slots.next_bucket(address, bucket, start, bits)
+        bucket = slots.next_bucket(address, bucket, start, size)
     return 0
 
 

@@ -83,9 +83,23 @@ def prefetch_slot(table: layout.Int64s, tag: int) -> None:
 
 @inlined
 def prefetch_record(table: layout.Int64s, tag: int) -> int:
+    """Prefetch a record that may have *tag*, or where to look next; returns the record, or 0."""
+    address, size = views.fact_table(table), views.scalars(table)[layout.FACT_SIZE]
+    bucket = slots.home(tag, size)
+    found = slots.matches(address, bucket, slots.check_of(tag, size))
+    if found == 0:
+        slots.prefetch_next(address, bucket, size)
+        return 0
+    fact = slots.first_match(address, bucket, found)
+    views.prefetch_fact(table, fact)
+    return fact
+
+
+@inlined
+def prefetch_match(table: layout.Int64s, tag: int) -> int:
     """Prefetch the first record that may have *tag*; returns it, or 0 if no record has it."""
-    address, bits = views.fact_table(table), views.scalars(table)[layout.FACT_SIZE]
-    start, check = slots.home(tag, bits), slots.check_of(tag, bits)
+    address, size = views.fact_table(table), views.scalars(table)[layout.FACT_SIZE]
+    start, check = slots.home(tag, size), slots.check_of(tag, size)
     bucket = start
     while bucket >= 0:
         found = slots.matches(address, bucket, check)
@@ -93,7 +107,7 @@ def prefetch_record(table: layout.Int64s, tag: int) -> int:
             fact = slots.first_match(address, bucket, found)
             views.prefetch_fact(table, fact)
             return fact
-        bucket = slots.next_bucket(address, bucket, start, bits)
+        bucket = slots.next_bucket(address, bucket, start, size)
     return 0
 
 
@@ -102,8 +116,8 @@ def find_tagged(
     table: layout.Int64s, relation: int, cells: layout.Int32s, at: int, arity: int, tag: int
 ) -> int:
     """The fact with these arguments, or 0; *tag* is their hash."""
-    address, bits = views.fact_table(table), views.scalars(table)[layout.FACT_SIZE]
-    start, check = slots.home(tag, bits), slots.check_of(tag, bits)
+    address, size = views.fact_table(table), views.scalars(table)[layout.FACT_SIZE]
+    start, check = slots.home(tag, size), slots.check_of(tag, size)
     bucket = start
     while bucket >= 0:
         found = slots.matches(address, bucket, check)
@@ -117,7 +131,7 @@ def find_tagged(
                 if j == arity:
                     return fact
             found &= found - 1
-        bucket = slots.next_bucket(address, bucket, start, bits)
+        bucket = slots.next_bucket(address, bucket, start, size)
     return 0
 
 

@@ -113,7 +113,7 @@ ADDRESSES = 72
 # Scalars -----------------------------------------------------------------------------------------
 TOP = 0  # first free unit of the arena
 CAPACITY = 1  # units of the arena
-FACT_SIZE = 2  # the table has two to the power of this buckets
+FACT_SIZE = 2  # of the table, see `slots`
 FACT_BUFFER = 3
 FACT_COUNT = 4
 GROUP_SIZE = 5

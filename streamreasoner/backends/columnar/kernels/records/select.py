@@ -148,7 +148,7 @@ def select(
     words = fact_words(table)
     count = 0
     for i in range(words):
-        views.prefetch_unit(table, fact_at(table, (i + _AHEAD) & (words - 1)))
+        views.prefetch_unit(table, fact_at(table, min(i + _AHEAD, words - 1)))
         fact = member(table, i, relation)
         if fact == 0:
             continue

@@ -12,6 +12,11 @@ X. Shi, Open-sourcing F14 for faster, more memory-efficient hash tables, Faceboo
 A table grows to twice its size. The check is the bits of the hash above those of the bucket, so its
 lowest bit tells which half an id moves to, and is then dropped. So most growing reads no records.
 Guests are hashed again from their records; after some doublings all ids are.
+
+A table that will not grow soon is fitted: it gives back the memory of its last buckets. An id of
+one of these has another home, which its hash tells, and is a guest there.
+
+The size of a table is one number: how many buckets it has, and the bits that choose one of them.
 """
 
 from __future__ import annotations
@@ -37,11 +42,14 @@ _GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as int64
 ROOM = 12  # ids of a bucket
 FIRST = 4  # word of the first of them
 WORDS = 16  # of a bucket
-_SHIFT = 4  # log2 of WORDS
+SHIFT = 4  # log2 of WORDS
 BYTES = 64
 _FULL = 10  # ids for each bucket, with which a table grows
-_COUNT = 15  # bits of the word of a bucket, and where others begin
-_GUESTS, _PASSED = 4, 16
+COUNT = 15  # bits of the word of a bucket, and where others begin
+GUESTS, PASSED = 4, 16
+SIZE_BITS = 6  # of a size: how many bits choose a bucket; the rest is the number of buckets
+LEAST_SIZE = 1 << 9 + SIZE_BITS | 9  # 32 KiB
+_SPREAD = 0x9E3779B1  # 2**32 / golden ratio: makes another hash of some bits of one
 _SATURATED = -1  # when this many guests have passed a bucket, it counts no more, for good
 _CHECK_BITS = 8
 _DOUBLINGS = 3  # before ids are hashed again, in binary all 1
@@ -94,15 +102,49 @@ def tag_of_group(table: layout.Int64s, group: int) -> int:
 
 
 @inlined
-def home(tag: int, bits: int) -> int:
-    """The bucket of a hash, in a table of 1 << *bits*."""
-    return tag & ((1 << bits) - 1)
+def full(bits: int) -> int:
+    """The size of a table of 1 << *bits* buckets."""
+    return 1 << (bits + SIZE_BITS) | bits
 
 
 @inlined
-def check_of(tag: int, bits: int) -> int:
-    """The check of a hash, in a table of 1 << *bits* buckets."""
-    return (tag & ((1 << _known_bits(bits)) - 1)) >> bits
+def buckets(size: int) -> int:
+    """Number of buckets of a table of a size."""
+    return size >> SIZE_BITS
+
+
+@inlined
+def bits_of(size: int) -> int:
+    """Number of bits that choose a bucket of a table of a size."""
+    return size & ((1 << SIZE_BITS) - 1)
+
+
+@inlined
+def home(tag: int, size: int) -> int:
+    """The bucket of a hash, in a table of a size."""
+    bucket = first_choice(tag, size)
+    if bucket < buckets(size):
+        return bucket
+    known = tag & ((1 << _known_bits(bits_of(size))) - 1)
+    return (((known * _SPREAD) & layout.LOW) * buckets(size)) >> layout.HALF
+
+
+@inlined
+def first_choice(tag: int, size: int) -> int:
+    """The bucket of a hash, if the table was not fitted."""
+    return tag & ((1 << bits_of(size)) - 1)
+
+
+@inlined
+def check_of(tag: int, size: int) -> int:
+    """The check of a hash, in a table of a size."""
+    return (tag & ((1 << _known_bits(bits_of(size))) - 1)) >> bits_of(size)
+
+
+@inlined
+def _following(bucket: int, size: int) -> int:
+    """The bucket that comes after one, in a table of a size."""
+    return bucket + 1 if bucket + 1 != buckets(size) else 0
 
 
 @inlined
@@ -112,15 +154,23 @@ def _known_bits(bits: int) -> int:
 
 
 @inlined
-def prefetch_bucket(address: int, bits: int, tag: int) -> None:
+def prefetch_bucket(address: int, size: int, tag: int) -> None:
     """Prefetch the bucket of a hash; the table is at an address."""
-    prefetch(address + BYTES * home(tag, bits))
+    prefetch(address + BYTES * home(tag, size))
+
+
+@inlined
+def prefetch_next(address: int, bucket: int, size: int) -> None:
+    """Prefetch the bucket that a lookup visits next, or an insertion, if they do."""
+    state = int32_column(address)[bucket << SHIFT]
+    if state & COUNT == ROOM or state >> PASSED != 0:
+        prefetch(address + BYTES * _following(bucket, size))
 
 
 @inlined
 def matches(address: int, bucket: int, check: int) -> int:
     """Bits of the ids of a bucket that have a check, the lowest one for the first id."""
-    count = int32_column(address)[bucket << _SHIFT] & _COUNT
+    count = int32_column(address)[bucket << SHIFT] & COUNT
     return (equal_bytes(address + BYTES * bucket, check) >> FIRST) & ((1 << count) - 1)
 
 
@@ -128,76 +178,83 @@ def matches(address: int, bucket: int, check: int) -> int:
 def first_match(address: int, bucket: int, found: int) -> int:
     """The id of the lowest bit of `matches`, which are not 0."""
     i = trailing_zeros(np.uint64(found))
-    return signed(int32_column(address)[(bucket << _SHIFT) + FIRST + i])
+    return signed(int32_column(address)[(bucket << SHIFT) + FIRST + i])
 
 
 @inlined
-def next_bucket(address: int, bucket: int, start: int, bits: int) -> int:
+def next_bucket(address: int, bucket: int, start: int, size: int) -> int:
     """The bucket that a lookup visits next, or -1; *start* is the first that it has visited."""
-    if int32_column(address)[bucket << _SHIFT] >> _PASSED == 0:
+    if int32_column(address)[bucket << SHIFT] >> PASSED == 0:
         return -1
-    following = home(bucket + 1, bits)
+    following = _following(bucket, size)
     return following if following != start else -1
 
 
 @kernel
-def put(address: int, bits: int, tag: int, identifier: int) -> None:
+def put(address: int, size: int, tag: int, identifier: int) -> None:
     """Add an id that is not in the table."""
-    _place(address, bits, home(tag, bits), check_of(tag, bits), identifier)
+    choice = first_choice(tag, size)
+    _place(address, size, choice, home(tag, size), check_of(tag, size), identifier)
 
 
 @inlined
-def _place(address: int, bits: int, start: int, check: int, identifier: int) -> None:
-    """Add an id that is not in the table, by the bucket and the check of its hash."""
+def _place(address: int, size: int, choice: int, start: int, check: int, identifier: int) -> None:
+    """Add an id that is not in the table, by its bucket, also if not fitted, and its check."""
     words = int32_column(address)
     bucket = start
-    state = words[bucket << _SHIFT]
-    while state & _COUNT == ROOM:
-        if state >> _PASSED != _SATURATED:
-            words[bucket << _SHIFT] = state + (1 << _PASSED)
-        bucket = home(bucket + 1, bits)
-        state = words[bucket << _SHIFT]
-    count = state & _COUNT
-    words[(bucket << _SHIFT) + FIRST + count] = identifier
+    state = words[bucket << SHIFT]
+    while state & COUNT == ROOM:
+        if state >> PASSED != _SATURATED:
+            words[bucket << SHIFT] = state + (1 << PASSED)
+        bucket = _following(bucket, size)
+        state = words[bucket << SHIFT]
+    count = state & COUNT
+    words[(bucket << SHIFT) + FIRST + count] = identifier
     store_byte(address + BYTES * bucket + FIRST + count, check)
     # Last, as the other thread may look something up meanwhile.
-    words[bucket << _SHIFT] = (state | (bucket != start) << (_GUESTS + count)) + 1
+    words[bucket << SHIFT] = (state | (bucket != choice) << (GUESTS + count)) + 1
 
 
 @kernel
-def remove(address: int, bits: int, tag: int, identifier: int) -> None:
+def remove(address: int, size: int, tag: int, identifier: int) -> None:
     """Remove an id from the table."""
-    words = int32_column(address)
-    start, check = home(tag, bits), check_of(tag, bits)
+    start, check = home(tag, size), check_of(tag, size)
     bucket = start
     found = matches(address, bucket, check)
     while found == 0 or first_match(address, bucket, found) != identifier:
         found &= found - 1
         if found == 0:
-            bucket = home(bucket + 1, bits)
+            bucket = _following(bucket, size)
             found = matches(address, bucket, check)
-    _close(address, bucket, trailing_zeros(np.uint64(found)))
+    close(address, bucket, trailing_zeros(np.uint64(found)))
     while start != bucket:
-        if words[start << _SHIFT] >> _PASSED != _SATURATED:
-            words[start << _SHIFT] -= 1 << _PASSED
-        start = home(start + 1, bits)
+        forget_guest(address, start)
+        start = _following(start, size)
 
 
 @inlined
-def _close(address: int, bucket: int, gap: int) -> None:
+def forget_guest(address: int, bucket: int) -> None:
+    """Count one guest less that has passed a bucket."""
+    words = int32_column(address)
+    if words[bucket << SHIFT] >> PASSED != _SATURATED:
+        words[bucket << SHIFT] -= 1 << PASSED
+
+
+@inlined
+def close(address: int, bucket: int, gap: int) -> None:
     """Remove the id at a place of a bucket: the last one of the bucket takes its place."""
     words = int32_column(address)
-    at, checks = (bucket << _SHIFT) + FIRST, address + BYTES * bucket + FIRST
-    state = words[bucket << _SHIFT]
-    last = (state & _COUNT) - 1
+    at, checks = (bucket << SHIFT) + FIRST, address + BYTES * bucket + FIRST
+    state = words[bucket << SHIFT]
+    last = (state & COUNT) - 1
     words[at + gap] = words[at + last]
     store_byte(checks + gap, load_byte(checks + last))
     words[at + last] = 0
-    if (state >> (_GUESTS + last)) & 1 != 0:
-        state |= 1 << (_GUESTS + gap)
+    if (state >> (GUESTS + last)) & 1 != 0:
+        state |= 1 << (GUESTS + gap)
     else:
-        state &= ~(1 << (_GUESTS + gap))
-    words[bucket << _SHIFT] = (state & ~(1 << (_GUESTS + last))) - 1
+        state &= ~(1 << (GUESTS + gap))
+    words[bucket << SHIFT] = (state & ~(1 << (GUESTS + last))) - 1
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -205,9 +262,9 @@ def _close(address: int, bucket: int, gap: int) -> None:
 
 @kernel
 def rehash(
-    table: layout.Int64s, column: int, source: int, bits: int, target: int, wide: int
+    table: layout.Int64s, column: int, source: int, size: int, target: int, bits: int
 ) -> None:
-    """Move every id into a larger table of 1 << *wide* buckets, and clear this one.
+    """Move every id into a table of 1 << *bits* buckets, not fewer than this one, and clear this.
 
     Memory of what has been moved is returned as the larger table is filled, so that both together
     take no more than the larger one alone.
@@ -215,35 +272,35 @@ def rehash(
     Args:
         table: The addresses.
         column: What the ids are: FACT_TABLE or GROUP_TABLE.
-        source: Address of the table of 1 << *bits* buckets.
-        bits: As above.
+        source: Address of the table.
+        size: Its size.
         target: Address of a reserved column, all 0.
-        wide: As above.
+        bits: As above.
     """
     words = int32_column(source)
-    every = 0 if _known_bits(bits) == _known_bits(wide) else (1 << ROOM) - 1
-    for start in range(0, 1 << bits, _STRETCH):
-        stop = min(start + _STRETCH, 1 << bits)
+    every = 0 if _known_bits(bits_of(size)) == _known_bits(bits) else (1 << ROOM) - 1
+    for start in range(0, buckets(size), _STRETCH):
+        stop = min(start + _STRETCH, buckets(size))
         for bucket in range(start, stop):
             _prefetch_hashed(table, source, min(bucket + _AHEAD, stop - 1), every)
-            _move(table, column, source, bits, bucket, target, wide, every)
+            _move(table, column, source, size, bucket, target, bits, every)
         if stop - start == _STRETCH:
             return_pages(source + BYTES * start, BYTES * _STRETCH)
         else:
-            for i in range(start << _SHIFT, stop << _SHIFT):
+            for i in range(start << SHIFT, stop << SHIFT):
                 words[i] = 0
 
 
 @inlined
 def _hashed(state: int, every: int) -> int:
     """Bits of the ids of a bucket that are hashed when they move: guests, and those of *every*."""
-    return (state >> _GUESTS | every) & ((1 << (state & _COUNT)) - 1)
+    return (state >> GUESTS | every) & ((1 << (state & COUNT)) - 1)
 
 
 @inlined
 def _prefetch_hashed(table: layout.Int64s, source: int, bucket: int, every: int) -> None:
     """Prefetch the records of a bucket that are hashed when they move."""
-    found = _hashed(int32_column(source)[bucket << _SHIFT], every)
+    found = _hashed(int32_column(source)[bucket << SHIFT], every)
     while found != 0:
         views.prefetch_fact(table, first_match(source, bucket, found))
         found &= found - 1
@@ -254,52 +311,59 @@ def _move(
     table: layout.Int64s,
     column: int,
     source: int,
-    bits: int,
+    size: int,
     bucket: int,
     target: int,
-    wide: int,
+    bits: int,
     every: int,
 ) -> None:
-    """Add the ids of a bucket to a larger table."""
+    """Add the ids of a bucket to a table of 1 << *bits* buckets."""
     words = int32_column(source)
-    state = words[bucket << _SHIFT]
+    state = words[bucket << SHIFT]
     anew = _hashed(state, every)
-    for i in range(state & _COUNT):
-        identifier = signed(words[(bucket << _SHIFT) + FIRST + i])
+    more = bits - bits_of(size)
+    for i in range(state & COUNT):
+        identifier = signed(words[(bucket << SHIFT) + FIRST + i])
         if (anew >> i) & 1 == 0:
             check = load_byte(source + BYTES * bucket + FIRST + i)
-            start = bucket | home(check, wide - bits) << bits
-            _place(target, wide, start, check >> (wide - bits), identifier)
-        elif column == layout.FACT_TABLE:
-            put(target, wide, tag_of_fact(table, identifier), identifier)
+            start = bucket | (check & ((1 << more) - 1)) << bits_of(size)
+            _place(target, full(bits), start, start, check >> more, identifier)
         else:
-            put(target, wide, tag_of_group(table, identifier), identifier)
+            put(target, full(bits), _tag_of(table, column, identifier), identifier)
+
+
+@inlined
+def _tag_of(table: layout.Int64s, column: int, identifier: int) -> int:
+    """The hash of a fact or a group."""
+    if column == layout.FACT_TABLE:
+        return tag_of_fact(table, identifier)
+    return tag_of_group(table, identifier)
 
 
 @kernel
 def reserve(table: layout.Int64s, column: int, at: int, count: int) -> None:
     """Make room for *count* more ids in the table at *column*; see `insert`."""
     scalars = views.scalars(table)
-    bits = scalars[at]
-    wide = bits
-    while scalars[at + 2] + count > _FULL << wide:
-        wide += 1
-    if wide != bits:
+    size = scalars[at]
+    if scalars[at + 2] + count > _FULL * buckets(size):
+        bits = bits_of(size)
+        while scalars[at + 2] + count > _FULL << bits:
+            bits += 1
         source = fixed_address(table, column + scalars[at + 1])
         target = fixed_address(table, column + 1 - scalars[at + 1])
-        rehash(table, column, source, bits, target, wide)
-        scalars[at] = wide
+        rehash(table, column, source, size, target, bits)
+        scalars[at] = full(bits)
         scalars[at + 1] = 1 - scalars[at + 1]
 
 
 @kernel
 def insert(table: layout.Int64s, column: int, at: int, tag: int, identifier: int) -> None:
-    """Add an id to the table at *column*; its bits, buffer and count are the scalars from *at*.
+    """Add an id to the table at *column*; its size, buffer and count are the scalars from *at*.
 
     If that has ten ids for each bucket, it is first moved to its other buffer.
     """
     scalars = views.scalars(table)
-    if scalars[at + 2] + 1 > _FULL << scalars[at]:
+    if scalars[at + 2] + 1 > _FULL * buckets(scalars[at]):
         reserve(table, column, at, 1)
     put(fixed_address(table, column + scalars[at + 1]), scalars[at], tag, identifier)
     scalars[at + 2] += 1
@@ -315,8 +379,8 @@ def delete(table: layout.Int64s, column: int, at: int, tag: int, identifier: int
 
 @inlined
 def fact_words(table: layout.Int64s) -> int:
-    """Number of the words of the table of facts, a power of two."""
-    return WORDS << views.scalars(table)[layout.FACT_SIZE]
+    """Number of the words of the table of facts."""
+    return WORDS * buckets(views.scalars(table)[layout.FACT_SIZE])
 
 
 @inlined
@@ -334,7 +398,7 @@ def set_fact_at(table: layout.Int64s, i: int, fact: int) -> None:
 @inlined
 def group_words(table: layout.Int64s) -> int:
     """Like `fact_words`, for the table of groups."""
-    return WORDS << views.scalars(table)[layout.GROUP_SIZE]
+    return WORDS * buckets(views.scalars(table)[layout.GROUP_SIZE])
 
 
 @inlined

@@ -146,7 +146,7 @@ def _sort_all(table: layout.Int64s, sort: int) -> bool:
     first_row = layout.SORTED_WIDTH * (scalars[layout.SORTED_GROUP_COUNT] + 1)
     words = fact_words(table)
     for i in range(words):
-        views.prefetch_unit(table, fact_at(table, (i + _AHEAD) & (words - 1)))
+        views.prefetch_unit(table, fact_at(table, min(i + _AHEAD, words - 1)))
         fact = fact_at(table, i)
         if fact == 0 or not _belongs(table, row, fact):
             continue
