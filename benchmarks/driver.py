@@ -132,7 +132,7 @@ class Kernel:
         """Make the system allocate as much memory as the state of another kernel uses."""
         state, used = self._backend._state, other._backend._state  # noqa: SLF001 - to measure it
         facts = other.statistics().facts
-        words = slots.WORDS * (int(used.scalars[layout.FACT_SIZE]) >> slots.SIZE_BITS)
+        words = slots.WORDS * len(used.slots)
         for column, count in (
             (layout.ARENA, int(used.scalars[layout.TOP])),
             (layout.FACT_TABLE, words),

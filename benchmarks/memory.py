@@ -88,7 +88,7 @@ def facts(scale: int) -> dict[str, float]:
     }
     parts["padding"] = layout.UNIT_BYTES * units - sum(parts.values())
     parts["other_records"] = layout.UNIT_BYTES * (int(scalars[layout.TOP]) - units)
-    parts["table"] = slots.BYTES * (int(scalars[layout.FACT_SIZE]) >> slots.SIZE_BITS)
+    parts["table"] = slots.BYTES * len(state.slots)
     parts["all"] = kernel.statistics().bytes
     parts["groups"] = 2 * parts["all"] - sum(parts.values())
     return {"facts": len(records)} | {
@@ -198,13 +198,11 @@ def claims(figures: dict[str, Any], lubm_kind: str) -> dict[str, bool]:
     kinds = figures["kinds"]
     found = kinds[lubm_kind]
     in_records = sum(figures["facts"][name] for name in RECORD_SIZES)
-    all_bytes = figures["facts"]["all"]
-    whole = (
-        {f"{lubm_kind}: at most {MOST_FACT_BYTES} bytes a fact": all_bytes <= MOST_FACT_BYTES}
-        if lubm_kind == "LUBM(50)"
-        else {}
-    )
-    return whole | {
+    claimed = {}
+    if lubm_kind == "LUBM(50)":  # what hash tables take depends on the number of facts
+        is_small = figures["facts"]["all"] <= MOST_FACT_BYTES
+        claimed[f"{lubm_kind}: at most {MOST_FACT_BYTES} bytes a fact"] = is_small
+    return claimed | {
         f"{lubm_kind}: records of at most {MOST_RECORD_BYTES} bytes a fact": in_records
         <= MOST_RECORD_BYTES,
         f"{lubm_kind}: at most {MOST_BYTES} bytes a term": found["all"] <= MOST_BYTES,

@@ -111,15 +111,17 @@ def _fit(memory):
     before = int(memory.scalars[layout.FACT_SIZE])
     fit(memory.table)
     now = int(memory.scalars[layout.FACT_SIZE])
-    count, buckets = int(memory.scalars[layout.FACT_COUNT]), now >> slots.SIZE_BITS
-    least = max(7 << (now & 63) >> 3, count // (9 * 64) * 64 + 64)
-    if before == _full(before & 63):
-        assert buckets == least or (now == before and least > 15 * buckets // 16)
+    count = int(memory.scalars[layout.FACT_COUNT])
+    full = 1 << (before & 63)
+    least = max(full - full // 8, count // (9 * 64) * 64 + 64)
+    if before == _full(before & 63) and full - least >= full // 16:
+        assert now == least << slots.SIZE_BITS | (before & 63)
     else:
         assert now == before
-    buffer = int(memory.scalars[layout.FACT_BUFFER])
-    assert not memory.reserved(layout.FACT_TABLE + buffer)[slots.WORDS * buckets :].any()
-    assert not memory.reserved(layout.FACT_TABLE + 1 - buffer).any()
+    buffer, written = int(memory.scalars[layout.FACT_BUFFER]), slots.WORDS * full
+    used, other = (memory.reserved(layout.FACT_TABLE + each) for each in (buffer, 1 - buffer))
+    assert not used[slots.WORDS * (now >> slots.SIZE_BITS) : written].any()
+    assert not other[:written].any()
 
 
 def test_a_fitted_table_gives_back_memory():

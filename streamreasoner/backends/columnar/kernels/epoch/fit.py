@@ -32,15 +32,12 @@ def fit(table: layout.Int64s) -> None:
     """
     scalars = views.scalars(table)
     size = scalars[layout.FACT_SIZE]
-    bits = slots.bits_of(size)
+    bits, before = slots.bits_of(size), slots.buckets(size)
     count = (scalars[layout.FACT_COUNT] // (_FITTED * _PAGE) + 1) * _PAGE
-    count = max(count, slots.buckets(size) - slots.buckets(size) // _MOST_SHARE)
-    if (
-        size != slots.full(bits)
-        or slots.buckets(size) - count < slots.buckets(size) // _LEAST_SHARE
-    ):
+    count = max(count, before - before // _MOST_SHARE)
+    if size != slots.full(bits) or before - count < before // _LEAST_SHARE:
         return
-    address = fixed_address(table, layout.FACT_TABLE + scalars[layout.FACT_BUFFER])
+    address = views.fact_table(table)
     # The other buffer, all 0, lists those that have passed the end; their home may be any bucket.
     waiting = int32_column(
         fixed_address(table, layout.FACT_TABLE + 1 - scalars[layout.FACT_BUFFER])
@@ -48,8 +45,8 @@ def fit(table: layout.Int64s) -> None:
     waits = _take_wrapped(table, address, size, count, waiting)
     fitted = count << slots.SIZE_BITS | bits
     words = int32_column(address)
-    for bucket in range(count, slots.buckets(size)):
-        _prefetch_fitted(address, min(bucket + _AHEAD, slots.buckets(size) - 1), fitted)
+    for bucket in range(count, before):
+        _prefetch_fitted(address, min(bucket + _AHEAD, before - 1), fitted)
         state = words[bucket << slots.SHIFT]
         for i in range(state & slots.COUNT):
             fact = signed(words[(bucket << slots.SHIFT) + slots.FIRST + i])
@@ -64,7 +61,7 @@ def fit(table: layout.Int64s) -> None:
         fact = signed(waiting[i])
         waiting[i] = 0
         slots.put(address, fitted, slots.tag_of_fact(table, fact), fact)
-    return_pages(address + slots.BYTES * count, slots.BYTES * (slots.buckets(size) - count))
+    return_pages(address + slots.BYTES * count, slots.BYTES * (before - count))
     scalars[layout.FACT_SIZE] = fitted
 
 
