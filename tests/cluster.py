@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pyspark
+from processes import living
 from recording import archived
 from spark_jvm import PATIENT
 
@@ -57,8 +58,7 @@ class Cluster:
         return [
             child
             for worker in self.workers
-            for child in psutil.Process(worker.pid).children(recursive=True)
-            if _is_executor(child)
+            for child in living(psutil.Process(worker.pid).children(recursive=True), _is_executor)
         ]
 
 
@@ -144,7 +144,4 @@ def _await_line(log, pattern):
 
 
 def _is_executor(process):
-    try:
-        return any("CoarseGrainedExecutorBackend" in word for word in process.cmdline())
-    except psutil.NoSuchProcess:
-        return False
+    return any("CoarseGrainedExecutorBackend" in word for word in process.cmdline())

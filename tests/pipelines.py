@@ -110,9 +110,9 @@ def fact(predicate, *args, diff=1, **fields):
 
 
 @contextmanager
-def producing(case):
+def producing(case, linger_ms=5):
     """A function that sends messages, as `produce` does, through one producer."""
-    producer = KafkaProducer(bootstrap_servers=case.kafka.bootstrap_servers, linger_ms=5)
+    producer = KafkaProducer(bootstrap_servers=case.kafka.bootstrap_servers, linger_ms=linger_ms)
 
     def send(messages, topic=None):
         topic = case.kafka.input_topics[0] if topic is None else topic

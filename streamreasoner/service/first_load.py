@@ -29,7 +29,7 @@ from streamreasoner.service.recover import (
     restore,
     store_at,
 )
-from streamreasoner.service.size import is_full, may_move, moved, place_of_state
+from streamreasoner.service.size import cores, is_full, may_move, moved, place_of_state
 from streamreasoner.service.spark.start import start_spark
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def bootstrap(
         StreamReasonerError: It is refused, or failed; nothing is lost, and it may run again.
     """
     while True:
+        parts = cores(config)
         try:
             done = _bootstrap_once(config, request, wanted, report)
         except StateFullError as error:
@@ -71,7 +72,7 @@ def bootstrap(
         else:
             if done.done:
                 return done
-        config = moved(config)
+        config = moved(config, parts)
 
 
 def _bootstrap_once(

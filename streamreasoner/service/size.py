@@ -90,15 +90,20 @@ def may_move(config: Config, place: BackendKind) -> bool:
     return _on_a_cluster(config) or can_divide(cores(config))
 
 
-def moved(config: Config) -> Config:
-    """The same for a state that may move and has become too large, with room for more."""
+def moved(config: Config, parts: int) -> Config:
+    """The same for a state that may move and has become too large, with room for more.
+
+    Args:
+        config: The configuration.
+        parts: Among how many parts of this process the state was divided.
+    """
     pipeline = config.pipeline
     if _on_a_cluster(config):
         _log.warning("The state continues in %d executors (pipeline.parts).", pipeline.parts)
         return replace(config, pipeline=replace(pipeline, backend=BackendKind.EXECUTORS.value))
-    parts = 2 * cores(config)
-    _log.warning("The state continues in this process, divided among %d parts.", parts)
-    return replace(config, pipeline=replace(pipeline, cores=parts))
+    more = 2 * parts
+    _log.warning("The state continues in this process, divided among %d parts.", more)
+    return replace(config, pipeline=replace(pipeline, cores=more))
 
 
 def is_full(config: Config, session: Session) -> bool:

@@ -18,7 +18,7 @@ from streamreasoner.io.spark import session as spark_session
 from streamreasoner.io.spark.source import MAX_POLL_RECORDS
 from streamreasoner.service.assemble import started
 from streamreasoner.service.prepared import prepare
-from streamreasoner.service.size import careful, may_move, moved
+from streamreasoner.service.size import careful, cores, may_move, moved
 from streamreasoner.service.standby.standby import OtherPlaceError
 from streamreasoner.system.garbage import loaded_objects_are_kept
 from streamreasoner.system.stopping import Stop, StopRequestedError
@@ -55,6 +55,8 @@ def run(
         StreamReasonerError: The pipeline cannot start, or failed.
     """
     while not stop.requested:
+        # Before its tables grow: they may ask for more parts than it was divided among.
+        parts = cores(config)
         try:
             outgrown = _run_once(config, stop, observer, guest, standby=standby)
         except StopRequestedError:
@@ -83,7 +85,7 @@ def run(
             continue
         if not outgrown:
             return
-        config = moved(config)
+        config = moved(config, parts)
 
 
 def _run_once(

@@ -20,6 +20,7 @@ from pipelines import (
     running,
     terminate,
 )
+from processes import living
 from spark_jvm import MARKS
 from thorough import THOROUGH
 
@@ -79,17 +80,14 @@ def derived(present):
 
 def part_processes():
     """The Python processes of tasks below this one."""
-    return [*filter(holds_a_part, psutil.Process().children(recursive=True))]
+    return living(psutil.Process().children(recursive=True), holds_a_part)
 
 
 def holds_a_part(process):
     """Whether it is one that Spark's daemon has forked, and that a task uses."""
-    try:
-        module = "streamreasoner.io.spark.tasks.worker_daemon"
-        # It has a connection to Spark, and those to the driver and to other parts.
-        return module in process.cmdline() and len(process.net_connections()) > PARTS
-    except psutil.NoSuchProcess:
-        return False
+    module = "streamreasoner.io.spark.tasks.worker_daemon"
+    # It has a connection to Spark, and those to the driver and to other parts.
+    return module in process.cmdline() and len(process.net_connections()) > PARTS
 
 
 def test_a_pipeline_goes_on_with_other_parts(broker, tmp_path):

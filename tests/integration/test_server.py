@@ -11,6 +11,7 @@ from itertools import islice
 import psutil
 from free_ports import free_port
 from pipelines import await_published, committed, eventually, fact, new_case, produce
+from processes import living
 from serving import ask, await_ready, events
 from spark_jvm import MARKS
 
@@ -24,6 +25,12 @@ HOSTILE = [
     b'<svg onload="alert(1)">\xff\x00' + b"\xf0\x9f" * 1000,
     fact("edge", NODES[0], NODES[1], NODES[2]),
 ]
+
+
+def servers():
+    """The processes that serve pipelines of this one."""
+    module = "streamreasoner.cli.serving.beside"
+    return living(psutil.Process().children(), lambda child: module in child.cmdline())
 
 
 def check_dead_letters(case, document):
@@ -94,11 +101,7 @@ def test_a_pipeline_is_asked_while_it_runs(broker, tmp_path):
         seen = {tuple(each["args"]) for event in islice(changes, 1) for each in event["changes"]}
         assert seen <= set(map(tuple, paths))
 
-        (server,) = [
-            child
-            for child in psutil.Process().children()
-            if "streamreasoner.cli.serving.beside" in child.cmdline()
-        ]
+        (server,) = servers()
         os.kill(server.pid, signal.SIGSTOP)
         await_published(case, produce(case, [fact("edge", *NODES[2:4])]))
         os.kill(server.pid, signal.SIGKILL)
@@ -111,4 +114,4 @@ def test_a_pipeline_is_asked_while_it_runs(broker, tmp_path):
         assert 'streamreasoner_server_answers_total{path="/facts",status="200"}' in metrics
         # A batch ends a moment after its output is there.
         eventually(lambda: sum(each["input"] for each in ask(port, "/profile").json["epochs"]), 7)
-    assert not any("beside" in " ".join(each.cmdline()) for each in psutil.Process().children())
+    assert servers() == []

@@ -5,7 +5,6 @@ Executors are processes of a cluster.
 
 from __future__ import annotations
 
-import contextlib
 import random
 import signal
 import sys
@@ -28,6 +27,7 @@ from pipelines import (
     running,
     terminate,
 )
+from processes import living
 from spark_jvm import joined
 
 import streamreasoner
@@ -85,11 +85,8 @@ def submit(options, packages, *program):
 
 def the_pipeline(submitter, word="run"):
     """The Python process of a submitted program; helpers of the launcher may still be dying."""
-    living = []
-    for child in psutil.Process(submitter.pid).children():
-        with contextlib.suppress(psutil.NoSuchProcess):
-            living += [child] * (word in child.cmdline())
-    [process] = living
+    launched = psutil.Process(submitter.pid).children()
+    [process] = living(launched, lambda child: word in child.cmdline())
     return process
 
 

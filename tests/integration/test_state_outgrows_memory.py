@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -20,7 +21,7 @@ from pipelines import (
     fact,
     net,
     new_case,
-    produce,
+    producing,
 )
 from spark_jvm import MARKS_OF_AN_OWN_JVM, PATIENT
 
@@ -33,7 +34,7 @@ pytestmark = MARKS_OF_AN_OWN_JVM
 
 
 RULES = "path(?x, ?z) :- edge(?x, ?y), edge(?y, ?z) ."
-EDGES, SENT = 24, 8
+EDGES = 20
 
 
 def node(number):
@@ -42,23 +43,24 @@ def node(number):
 
 
 @pytest.mark.parametrize(
-    ("full", "said"),
+    ("full", "until", "said"),
     [
-        ("memory", "continues in 2 executors"),
-        ("addresses", "divided among 2 parts"),
+        ("memory", (8, 16, EDGES), ["2 executors"]),
+        ("addresses", (8, 11, EDGES), ["2 parts", "4 parts"]),
     ],
 )
 def test_a_state_that_becomes_too_large_goes_on(  # noqa: PLR0917 - fixtures
-    broker, tmp_path, caplog, monkeypatch, request, full, said
+    broker, tmp_path, caplog, monkeypatch, request, full, until, said
 ):
     """With `auto`, a state starts in one store, and moves or is divided within one run.
 
     On a cluster it moves between two batches when it takes more memory than it may. Elsewhere it is
-    divided among more parts with the batch whose facts one part cannot address: they evaluate it
-    again. The metrics name the backend that runs.
+    divided among twice as many parts when it fills more of their addresses than leaves room for a
+    batch, or with the batch whose facts they cannot address: more parts evaluate it again. The
+    metrics name the backend that runs.
     """
     port = free_port()
-    case = new_case(broker, tmp_path, RULES, server={"port": port})
+    case = new_case(broker, tmp_path, RULES, partitions=1, server={"port": port})
     case.raw["pipeline"]["backend"] = "auto"
     if full == "memory":
         case.raw["pipeline"]["max_state_bytes"] = 1
@@ -70,7 +72,8 @@ def test_a_state_that_becomes_too_large_goes_on(  # noqa: PLR0917 - fixtures
         case.raw["spark"] = {"options": options}
     else:
         request.getfixturevalue("joined_jvm")
-        # The first facts take less than the share at which `auto` divides; the next do not fit.
+        # The first facts take less than the share at which `auto` divides, the next take more; the
+        # last do not fit.
         monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", 112)
     sent, place = [], "executors" if full == "memory" else "columnar"
     named = []
@@ -86,9 +89,12 @@ def test_a_state_that_becomes_too_large_goes_on(  # noqa: PLR0917 - fixtures
     def drive():
         try:
             eventually(backends, ["columnar"])
-            for first in range(0, EDGES, SENT):
-                now = [("edge", (node(n), node(n + 1)), 1) for n in range(first, first + SENT)]
-                await_published(case, produce(case, [fact("edge", *ends) for _, ends, _ in now]))
+            for first, last in itertools.pairwise((0, *until)):
+                now = [("edge", (node(n), node(n + 1)), 1) for n in range(first, last)]
+                # They arrive as one, so that they are one batch.
+                with producing(case, linger_ms=1000) as send:
+                    delivered = send(fact("edge", *ends) for _, ends, _ in now)
+                await_published(case, delivered)
                 sent.append(now)
             eventually(backends, [place])
             named.append(place)
@@ -102,7 +108,7 @@ def test_a_state_that_becomes_too_large_goes_on(  # noqa: PLR0917 - fixtures
         with on_signals() as stop:
             run(case.config, stop)
     driving.join()
-    assert said in caplog.text
+    assert re.findall(r"continues .*?(\d \w+)", caplog.text) == said
     assert (full != "memory") == ("can be addressed" in caplog.text)
     assert committed(case, case.kafka.dead_letter_topic) == []
     assert (tmp_path / "state" / "backend").read_text() == place
