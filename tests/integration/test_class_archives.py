@@ -11,14 +11,17 @@ from recording import next_launch
 from spark_jvm import MARKS_OF_AN_OWN_JVM, spark_session
 
 from streamreasoner.io.kafka.broker import Broker
+from streamreasoner.io.spark import session
 from streamreasoner.io.spark.internals.running_source import PlannedRows
 from streamreasoner.io.spark.source import read_stream
 
 pytestmark = MARKS_OF_AN_OWN_JVM
 
 
-def test_later_starts_need_not_record(tmp_path):
+def test_later_starts_need_not_record(tmp_path, monkeypatch):
     """When a Spark that has read from Kafka has stopped, unless another process records now."""
+    # A busy machine takes minutes to write the archive, which is more than users would wait for.
+    monkeypatch.setattr(session, "_EXIT_SECONDS", 900.0)
     for name in ("kafka", "spark", "later"):
         (tmp_path / name).mkdir()
     with Broker(tmp_path / "kafka") as broker, spark_session(tmp_path / "spark") as spark:

@@ -188,7 +188,8 @@ class Codec:
                 `headers` (list of key and value) are always read.
         """
         rejected = check_values(batch, self._options.max_message_bytes)
-        appended, times_of = append_milliseconds(batch), message_times(batch, rejected)
+        appended = append_milliseconds(batch)
+        times_of = message_times(batch, appended, rejected)
         keyed = KeyedMessages(
             batch, self._options.sources.keyed, self._options.max_term_bytes, times_of, rejected
         )
@@ -206,12 +207,12 @@ class Codec:
         # Only now is it known which messages are rejected: each may have updates in several groups.
         for group, ids in encoded:
             good = _not_rejected(group.rows, rejected)
-            if good.any():
-                rows, times = group.rows, group.times[good]
-                order = in_place(rows.messages[good], rows.parts[good])
+            rows, times, messages = group.rows, group.times[good], group.rows.messages[good]
+            if len(messages):
+                order = in_place(messages, rows.parts[good])
                 taken = Updates(rows.predicate, ids[good], rows.diff[good], times, "", order)
-                updates += self._by_source(taken, rows.messages[good], batch, keyed)
-                latest = appended[rows.messages[good]] + self._options.max_ahead
+                updates += self._by_source(taken, messages, batch, keyed)
+                latest = appended[messages] + self._options.max_ahead
                 clocks.append(int(np.minimum(times, latest).max()))
         updates += keyed.messages(_PARTS)
         if len(empty := keyed.empty):
@@ -297,7 +298,7 @@ class Codec:
             times = timestamps.in_range(of_messages)
             _check_times(rows, times, rejected)
             lengths = self._dictionary.lengths(rows.args)
-            self._check_lengths(rows, lengths.reshape(rows.args.shape), rejected)
+            self._check_lengths(rows, lengths.reshape(rows.args.shape).T, rejected)
             return _Checked(rows, times)
         terms = [
             column if isinstance(column, pa.LargeStringArray) else pa.array(column, _TEXT)
@@ -310,7 +311,7 @@ class Codec:
         if rows.predicate in ARITIES:
             _check_kinds(rows, terms, rejected)
         if terms:
-            lengths = np.stack([pc.binary_length(column).to_numpy() for column in terms], axis=1)
+            lengths = np.stack([pc.binary_length(column).to_numpy() for column in terms])
             self._check_lengths(rows, lengths, rejected)
         return _Checked(rows, times, terms)
 
@@ -320,9 +321,11 @@ class Codec:
         lengths: NDArray[np.int64],
         rejected: Rejections,
     ) -> None:
-        """Reject terms that are too long; *lengths* are bytes, of shape (n, arity)."""
+        """Reject terms that are too long; *lengths* are bytes, of shape (arity, n)."""
         most = self._options.max_term_bytes
-        longest = lengths.max(axis=1, initial=0)
+        if lengths.max(initial=0) <= most:
+            return
+        longest = lengths.max(axis=0)
         for index in np.flatnonzero(longest > most).tolist():
             detail = f"A term has {longest[index]} bytes; the maximum is {most}."
             _reject(rows, [index], Reason.OVERSIZED_TERM, detail, rejected)
@@ -330,14 +333,18 @@ class Codec:
     def _encode(self, group: _Checked, rejected: Rejections) -> NDArray[np.int32]:
         """Ids of the terms, int32 of shape (n, arity); -1 in rejected rows."""
         rows, keep = group.rows, _not_rejected(group.rows, rejected)
-        ids = np.full((len(keep), rows.arity), _INVALID_ID, dtype=np.int32)
+        count = len(rows.messages)
+        ids = np.full((count, rows.arity), _INVALID_ID, dtype=np.int32)
         if isinstance(rows, EncodedUpdates):
             ids[keep] = rows.args[keep]
             return ids
+        kept = np.arange(count)[keep]
         for position, terms in enumerate(group.terms or ()):
-            kept = terms if keep.all() else terms.filter(pa.array(keep))
-            ids[keep, position] = self._dictionary.encode_validated(kept)
-            for index in np.flatnonzero(keep & (ids[:, position] == _INVALID_ID)).tolist():
+            found = self._dictionary.encode_validated(
+                terms if len(kept) == count else terms.take(pa.array(kept))
+            )
+            ids[keep, position] = found
+            for index in kept[found == _INVALID_ID].tolist():
                 reason, detail = _invalid_term(terms[index].as_py())
                 _reject(rows, [index], reason, detail, rejected)
         return ids
@@ -396,9 +403,12 @@ def _kind(term: pa.Scalar) -> str:
     return "a triple term" if is_triple_term(term.as_py()) else "a literal"
 
 
-def _not_rejected(rows: UpdateRows | EncodedUpdates, rejected: Rejections) -> NDArray[np.bool_]:
+def _not_rejected(
+    rows: UpdateRows | EncodedUpdates, rejected: Rejections
+) -> NDArray[np.bool_] | slice:
+    """The updates of messages that are not rejected, as an index of columns."""
     if not rejected:
-        return np.ones(len(rows.messages), dtype=np.bool_)
+        return slice(None)
     return ~np.isin(rows.messages, np.fromiter(rejected, dtype=np.int64))
 
 

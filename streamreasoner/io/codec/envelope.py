@@ -87,17 +87,20 @@ def formats_of(
     return chosen
 
 
-def message_times(batch: pa.Table, rejected: Rejections) -> NDArray[np.int64]:
+def message_times(
+    batch: pa.Table, appended: NDArray[np.int64], rejected: Rejections
+) -> NDArray[np.int64]:
     """Event times of updates that have none: the header `ts`, or else Kafka's timestamp.
 
     Args:
-        batch: Columns `timestamp` and `headers`.
+        batch: Column `headers`.
+        appended: Kafka's timestamps, as `append_milliseconds` returns them.
         rejected: Gets messages whose header is not a time, unless they are in it.
 
     Returns:
         Milliseconds since 1970, int64 of shape (n,).
     """
-    times = append_milliseconds(batch)
+    times = appended.copy()
     rows, indices, values = header_values(batch, TIME_HEADER)
     texts = [value.decode("utf-8", "replace") for value in values]
     read = [int(text) if _MILLISECONDS.fullmatch(text) else text for text in texts]

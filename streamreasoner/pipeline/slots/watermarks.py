@@ -140,7 +140,8 @@ class Watermarks:
 
         A message has the time of its last update, or else that of its header.
         """
-        latest = np.clip(append_milliseconds(batch), timestamps.FIRST, timestamps.LAST)
+        appended = append_milliseconds(batch)
+        latest = np.clip(appended, timestamps.FIRST, timestamps.LAST)
         latest += self._max_ahead
         clocks = np.full(len(batch), NO_FRONTIER)
         times: list[NDArray[np.int64]] = []
@@ -152,7 +153,7 @@ class Watermarks:
         with_header, *_ = header_values(batch, TIME_HEADER)
         rejected = [each.row for each in decoded.rejected]
         ticks = with_header[(clocks[with_header] == NO_FRONTIER) & ~np.isin(with_header, rejected)]
-        clocks[ticks] = np.minimum(message_times(batch, {}), latest)[ticks]
+        clocks[ticks] = np.minimum(message_times(batch, appended, {}), latest)[ticks]
         for number, each in enumerate(decoded.updates):
             # What replaces the facts of a key does so in one slot.
             if has_key(each.predicate):

@@ -76,7 +76,8 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
         messages.scan,
         (_TABLE, _NUMBER, _LONGS, _LONGS, _NUMBER, _LONG_ROWS, _LONG_ROWS, _LONG_ROWS, _FLAGS),
     ),
-    (messages.gather, (_LONG_ROWS, _NUMBER, _NUMBER, _LONGS, _NUMBER)),
+    (messages.measure, (_LONG_ROWS, _LONG_ROWS, _LONG_ROWS)),
+    (messages.gather, (_LONG_ROWS, _LONG_ROWS, _NUMBER, _NUMBER, _LONG_ROWS, _LONGS)),
     (
         line_scanner.scan,
         (_TABLE, _LONGS, _NUMBER, _LONGS, _LONGS, _NUMBER, _INT_ROWS, _LONGS),

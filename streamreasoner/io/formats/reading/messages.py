@@ -51,8 +51,11 @@ class Messages:
         return [value and value.removeprefix(BOM_UTF8) for value in values]
 
     def text(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-        """The bytes of all values, and where in them each starts and ends, int64 of shape (n,)."""
-        column = self.batch.column("value").cast(pa.large_binary()).combine_chunks()
+        """Bytes with those of all values; where each starts and ends, int64 of shape (n,)."""
+        chunks = self.batch.column("value").chunks
+        # A batch nearly always has one, which need not be copied.
+        column = chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
+        column = column.cast(pa.large_binary())
         _, offsets, data = column.buffers()
         bounds = np.frombuffer(
             offsets, dtype=np.int64, count=len(column) + 1, offset=8 * column.offset

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -83,10 +82,7 @@ def scanned(
         shape: UpdateRows(
             shape[1],
             messages.rows[own[:, objects.MESSAGE_OF]],
-            [
-                _texts(room.spans[own[:, objects.FIRST] + position], data, room.text)
-                for position in range(shape[2])
-            ],
+            _texts(own, shape[2], room, data),
             own[:, objects.DIFF].copy(),
             EventTimes(
                 np.where(own[:, objects.TIME] == NO_TIME, timestamps.NONE, own[:, objects.TIME]), {}
@@ -121,24 +117,31 @@ def _by_shape(
 ) -> Iterator[tuple[Shape, NDArray[np.int64]]]:
     """The rows of each shape, in their order."""
     of_rows = rows[:, objects.GROUP]
-    order = np.argsort(of_rows, kind="stable")
-    numbers, firsts = np.unique(of_rows[order], return_index=True)
-    bounds = pairwise([*firsts.tolist(), len(order)])
-    for number, (first, behind) in zip(numbers.tolist(), bounds, strict=True):
+    counts = np.bincount(of_rows)
+    numbers = np.flatnonzero(counts)
+    # Nearly always there is one shape.
+    ordered = rows if len(numbers) == 1 else rows[np.argsort(of_rows, kind="stable")]
+    ends = np.cumsum(counts[numbers]).tolist()
+    for number, first, end in zip(numbers.tolist(), [0, *ends], ends, strict=False):
         if number == objects.TRIPLES:
             shape = False, TRIPLE, ARITIES[TRIPLE]
         else:
             start, length, arity = groups[number].tolist()
             shape = True, data[start : start + length].tobytes().decode(), arity
-        yield shape, rows[order[first:behind]]
+        yield shape, ordered[first:end]
 
 
 def _texts(
-    spans: NDArray[np.int64], data: NDArray[np.uint8], text: NDArray[np.uint8]
-) -> pa.LargeStringArray:
-    """The texts of spans."""
-    offsets = np.zeros(len(spans) + 1, dtype=np.int64)
-    np.cumsum(spans[:, 1], out=offsets[1:])
-    found = np.empty(int(offsets[-1]), dtype=np.uint8)
-    message_kernels.gather(spans, data.ctypes.data, text.ctypes.data, offsets, found.ctypes.data)
-    return pa.LargeStringArray.from_buffers(len(spans), pa.py_buffer(offsets), pa.py_buffer(found))
+    rows: NDArray[np.int64], arity: int, room: _Room, data: NDArray[np.uint8]
+) -> list[pa.LargeStringArray]:
+    """The texts of each argument."""
+    offsets = np.empty((arity, len(rows) + 1), dtype=np.int64)
+    message_kernels.measure(rows, room.spans, offsets)
+    texts = [np.empty(end, dtype=np.uint8) for end in offsets[:, -1].tolist()]
+    targets = np.array([text.ctypes.data for text in texts], dtype=np.int64)
+    addresses = data.ctypes.data, room.text.ctypes.data
+    message_kernels.gather(rows, room.spans, *addresses, offsets, targets)
+    return [
+        pa.LargeStringArray.from_buffers(len(rows), *map(pa.py_buffer, columns))
+        for columns in zip(offsets, texts, strict=True)
+    ]

@@ -10,6 +10,7 @@ from streamreasoner.io.formats.reading.json.kernels.fields import skip_space
 from streamreasoner.io.formats.reading.json.kernels.objects import (
     CLOSE_ARRAY,
     COMMA,
+    FIRST,
     MESSAGE,
     NUMBER,
     OPEN_ARRAY,
@@ -149,17 +150,43 @@ def read_lines(
 
 
 @kernel
-def gather(spans: np.ndarray, data: int, buffer: int, offsets: np.ndarray, target: int) -> None:
-    """Copy the texts of spans, one after the other.
+def measure(rows: np.ndarray, spans: np.ndarray, offsets: np.ndarray) -> None:
+    """Where the texts of each argument are, one after the other.
 
     Args:
-        spans: Where each text starts, as `read_string` returns it, and its bytes; of shape (n, 2).
+        rows: See `read_object`, of shape (n, ROW_LENGTH).
+        spans: See `read_object`.
+        offsets: Set to where each text begins and the last one ends, int64 of shape (arity, n + 1).
+    """
+    offsets[:, 0] = 0
+    for row in range(len(rows)):
+        for argument in range(len(offsets)):
+            length = spans[rows[row, FIRST] + argument, 1]
+            offsets[argument, row + 1] = offsets[argument, row] + length
+
+
+@kernel
+def gather(
+    rows: np.ndarray,
+    spans: np.ndarray,
+    data: int,
+    buffer: int,
+    offsets: np.ndarray,
+    targets: np.ndarray,
+) -> None:
+    """Copy the texts of all arguments.
+
+    Args:
+        rows: See `read_object`, of shape (n, ROW_LENGTH).
+        spans: See `read_object`.
         data: Address of all messages.
         buffer: Address of the buffer of texts.
-        offsets: Where each text is copied to, int64 of shape (n + 1,).
-        target: Address from which these are counted.
+        offsets: As `measure` has set them.
+        targets: Addresses from which those of each argument are counted, int64 of shape (arity,).
     """
-    for at in range(len(spans)):
-        start = spans[at, 0]
-        source = data + start if start >= 0 else buffer + ~start
-        copy_bytes(target + offsets[at], source, spans[at, 1])
+    for row in range(len(rows)):
+        for argument in range(len(targets)):
+            span = rows[row, FIRST] + argument
+            start = spans[span, 0]
+            source = data + start if start >= 0 else buffer + ~start
+            copy_bytes(targets[argument] + offsets[argument, row], source, spans[span, 1])
