@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import logging
 import random
+import threading
 import uuid
 
 import pytest
 from graphs import RULES, expected, random_edges
-from pipelines import await_published, changes, net, new_case, no_change_twice, produce, triple
+from pipelines import (
+    DEADLINE_SECONDS,
+    await_published,
+    changes,
+    eventually,
+    net,
+    new_case,
+    no_change_twice,
+    produce,
+    triple,
+)
+from py4j.protocol import Py4JError
 from spark_jvm import MARKS
 
 from streamreasoner.io.observer import PipelineObserver
+from streamreasoner.io.spark.internals.running_source import JavaThreads
 from streamreasoner.service import assemble
 
 pytestmark = MARKS
@@ -107,3 +120,18 @@ def test_a_backlog_that_grows_is_read_ahead(case, ahead, caplog):
     output = changes(case)
     assert no_change_twice(output)
     assert net(output) == expected(edges)
+
+
+def test_threads_end_that_wait_for_java(spark):
+    """Whether or not Java answers: a pipeline that fails must end, and Spark forgets some reads."""
+    threads = JavaThreads(spark, 1, "waiting")
+    queue = spark._jvm.java.util.concurrent.LinkedTransferQueue()  # noqa: SLF001 - PySpark exposes no other
+    waiting = threads.submit(queue.take)
+    eventually(queue.hasWaitingConsumer, expected=True)
+    closing = threading.Thread(target=threads.close, daemon=True)
+    closing.start()
+    closing.join(DEADLINE_SECONDS)
+    is_closed = not closing.is_alive()
+    queue.put("an answer")
+    assert is_closed
+    assert isinstance(waiting.exception(DEADLINE_SECONDS), Py4JError)

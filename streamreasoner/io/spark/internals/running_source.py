@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from py4j.java_gateway import quiet_shutdown
 from py4j.protocol import Py4JError
 from pyspark.sql.classic.dataframe import DataFrame
 
@@ -62,6 +63,11 @@ class JavaThreads(ThreadPoolExecutor):
         """Let no thread begin anything more, and close their connections; for any thread."""
         self.shutdown(wait=False, cancel_futures=True)
         for connection in self._connections:
+            # Closing waits for a thread that reads an answer, and not every answer comes: Spark
+            # forgets what it was to send to a process that was paused for a quarter of a minute.
+            # Py4J must not ask for it again.
+            connection.initiated_from_client = False
+            quiet_shutdown(connection.socket)
             connection.close()
 
     def _connect(self) -> None:
