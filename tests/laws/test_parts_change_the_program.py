@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import random
 from operator import attrgetter
 
 import pytest
@@ -128,6 +129,16 @@ def test_where_the_schema_decides_negation(chosen, epochs, count, random):
             continue
     assume(programs)
     follow(programs, epochs, here(count, by_chance(random)))
+
+
+def test_a_barrier_of_a_program_that_fails_is_forgotten():
+    """Parts have copies of it yet, when the program changes again to one without barriers."""
+    programs = [checked(schema.HEADER), checked(schema.HEADER + schema.RULES[1])]
+    open_, closed = ("<http://example.org/Open>", "<http://example.org/Closed>")
+    below = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
+    circle = [("triple", (open_, below, closed), 1)]
+    for count in (1, 3):
+        follow(programs, [circle, [], []], here(count, by_chance(random.Random(count))))
 
 
 def _programs(scenario, choices):

@@ -92,7 +92,11 @@ class PartsBackend:
         """Keep the state as another program needs it, in parts that both programs allow."""
         wanted = self._choose(change.after, self._division.owners)
         first, second = with_same_owners(change, self._division, wanted)
-        copies = dict.fromkeys((*second.copies, *first.copies, *self._part.copies))
+        # What an earlier program has left may be of a predicate that neither program has.
+        left = [
+            each for each in self._part.copies if each.pattern.predicate in change.after.arities
+        ]
+        copies = dict.fromkeys((*second.copies, *first.copies, *left))
         # The parts then have a place for each predicate of the new program.
         plan = replace(change.before, arities=change.after.arities, hidden=change.after.hidden)
         self._redivide(plan, first, copies)
