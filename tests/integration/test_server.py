@@ -29,8 +29,8 @@ HOSTILE = [
 
 def servers():
     """The processes that serve pipelines of this one."""
-    module = "streamreasoner.cli.serving.beside"
-    return living(psutil.Process().children(), lambda child: module in child.cmdline())
+    children = psutil.Process().children()
+    return living(children, lambda child: "beside" in " ".join(child.cmdline()))
 
 
 def check_dead_letters(case, document):
