@@ -249,7 +249,8 @@ def eventually(read, expected, every=0.1):
     deadline = time.monotonic() + DEADLINE_SECONDS
     while (result := read()) != expected:
         if time.monotonic() > deadline:
-            assert result == expected
+            message = f"{result!r}, and not {expected!r}"
+            raise AssertionError(message)
         time.sleep(every)
     return result
 

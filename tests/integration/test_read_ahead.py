@@ -135,3 +135,39 @@ def test_threads_end_that_wait_for_java(spark):
     queue.put("an answer")
     assert is_closed
     assert isinstance(waiting.exception(DEADLINE_SECONDS), Py4JError)
+
+
+@pytest.mark.parametrize("is_connected", [False, True])
+def test_a_thread_that_begins_late_leaves_no_connection(spark, monkeypatch, is_connected):
+    """One may begin when others have done its work: it is left nothing to do, and closed."""
+    late, may_go_on = threading.Event(), threading.Event()
+    connect = JavaThreads._connect  # noqa: SLF001 - the beginning of a thread
+
+    def hold(result=None):
+        late.set()
+        assert may_go_on.wait(DEADLINE_SECONDS)
+        return result
+
+    class Connecting:
+        """Holds a thread that is connected, before the thread knows of its connection."""
+
+        _gateway_client = property(lambda _: hold(spark._jvm._gateway_client))  # noqa: SLF001
+        java = spark._jvm.java  # noqa: SLF001
+
+    def begin(threads):
+        if is_connected:
+            threads._jvm = Connecting()  # noqa: SLF001
+        else:
+            hold()
+        connect(threads)
+
+    monkeypatch.setattr(JavaThreads, "_connect", begin)
+    threads = JavaThreads(spark, 1, "late")
+    threads.submit(int)
+    assert late.wait(DEADLINE_SECONDS)
+    threads.close()
+    may_go_on.set()
+    threads.shutdown(wait=True)
+    connections = threads._connections  # noqa: SLF001
+    assert len(connections) == is_connected
+    assert not any(each.socket for each in connections)

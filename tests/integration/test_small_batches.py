@@ -54,22 +54,22 @@ def compare(broker, spark, directory):
         wait_for_metadata=True,
     )
     admin.close()
-    read, refused, failed, started = [], [], [], []
+    read, refused, failed, started, threads = [], [], [], [], []
+
+    def is_read():
+        return sum(len(table) for _, table in read) == len(VALUES)
 
     def on_batch(frame, epoch):
         del epoch
         rows, table = None, frame.toArrow()
         if started:
             planned = PlannedRows(spark, started[0])
+            threads.append(planned._readers)  # noqa: SLF001
             rows = planned.read()
             planned._most_bytes = 1  # noqa: SLF001 - a setting of the whole JVM
             refused.append(planned.read())
             failed.append(why_failed(planned))
             planned.close()
-            connections = planned._readers._connections  # noqa: SLF001
-            # A batch of no messages may have no partition, and needs no thread.
-            assert connections or rows is None
-            assert not any(each.socket for each in connections)
         read.append((rows, table))
 
     kafka = new_case(broker, directory, RULES, kafka={"input_topics": [topic]}, topics=False).kafka
@@ -77,8 +77,10 @@ def compare(broker, spark, directory):
     query = writer.option("checkpointLocation", f"file:{directory}/log").start()
     try:
         started.append(query)
-        producer = KafkaProducer(bootstrap_servers=servers, max_request_size=2**24)
-        for i, value in enumerate(VALUES):
+        producer = KafkaProducer(
+            bootstrap_servers=servers, max_request_size=2**24, enable_idempotence=True
+        )
+        sent = [
             producer.send(
                 topic,
                 value,
@@ -87,11 +89,18 @@ def compare(broker, spark, directory):
                 partition=i % 3,
                 timestamp_ms=i * 10**9,
             )
+            for i, value in enumerate(VALUES)
+        ]
         producer.close()
+        assert all(future.succeeded() for future in sent)
         # `processAllAvailable` may return after the first of several batches, since Spark 4.2.
-        eventually(lambda: sum(len(table) for _, table in read), len(VALUES))
+        eventually(lambda: is_read() or not query.isActive, expected=True)
+        assert query.exception() is None
+        assert is_read()
     finally:
         query.stop()
+    assert any(each._connections for each in threads)  # noqa: SLF001
+    eventually(lambda: [each for each in threads if is_open(each)], [])
     compared = [(rows, table) for rows, table in read if rows is not None]
     assert compared
     assert all(rows is None for rows in refused)
@@ -101,6 +110,11 @@ def compare(broker, spark, directory):
         assert tuple(rows.column_names) == COLUMNS
         assert rows.schema.equals(table.schema, check_metadata=True)
         assert rows.equals(table)
+
+
+def is_open(threads):
+    """Whether a connection is left, of threads that were closed; one may still begin."""
+    return any(each.socket for each in threads._connections)  # noqa: SLF001
 
 
 def why_failed(planned):

@@ -57,10 +57,12 @@ class JavaThreads(ThreadPoolExecutor):
     def __init__(self, spark: SparkSession, count: int, name: str) -> None:
         self._jvm: Any = spark._jvm  # noqa: SLF001 - PySpark exposes no connections
         self._connections: list[ClientServerConnection] = []
+        self._closed = False
         super().__init__(count, name, self._connect)
 
     def close(self) -> None:
         """Let no thread begin anything more, and close their connections; for any thread."""
+        self._closed = True
         self.shutdown(wait=False, cancel_futures=True)
         for connection in self._connections:
             # Closing waits for a thread that reads an answer, and not every answer comes: Spark
@@ -71,9 +73,14 @@ class JavaThreads(ThreadPoolExecutor):
             connection.close()
 
     def _connect(self) -> None:
+        # A thread may begin when others have done its work, and all are closed.
+        if self._closed:
+            return
         # Any call connects a thread.
         self._jvm.java.lang.Thread.currentThread()
         self._connections.append(self._jvm._gateway_client.get_thread_connection())  # noqa: SLF001
+        if self._closed:
+            self.close()
 
 
 class PlannedRows:
