@@ -20,7 +20,7 @@ pytest_plugins = ["kernels", "order"]
 
 # Kernels compile during an example and CI machines are busy, so examples have no time limit.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("ci", max_examples=50, **_COMMON)
+settings.register_profile("ci", max_examples=30, **_COMMON)
 settings.register_profile("thorough", max_examples=2_000, **_COMMON)
 settings.load_profile(PROFILE)
 

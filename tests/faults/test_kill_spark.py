@@ -71,7 +71,7 @@ def test_messages_that_do_not_fit_memory_decompressed_are_read_in_small_parts(br
         tmp_path,
         "seen(?x) :- at(?x) .\n",
         partitions=2,
-        pipeline={"max_batch_bytes": 8 << 20},
+        pipeline={"max_batch_bytes": 32 << 20},
         spark={"options": {**PATIENT, "spark.driver.memory": "480m"}},
     )
     producer = KafkaProducer(

@@ -45,7 +45,7 @@ def test_files_that_change_while_they_are_served(tmp_path):
             eventually(reached, ["c"])
         finally:
             process.terminate()
-        assert process.wait(60) == 0
+        assert process.wait(300) == 0
 
 
 @pytest.mark.parametrize(

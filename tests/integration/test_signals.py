@@ -33,7 +33,7 @@ RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 START_SECONDS = 12.0
 AFTER_SECONDS = 0.5
-ENDS_SECONDS = 60
+ENDS_SECONDS = 300
 
 
 def await_handler(process, number):

@@ -66,7 +66,7 @@ def expected(nodes, edges):
     }
 
 
-@settings(max_examples=500 if THOROUGH else 20)
+@settings(max_examples=500 if THOROUGH else 12)
 @given(st.lists(UPDATES, max_size=4))
 def test_aggregates_are_those_of_python(epochs):
     """However facts come and go, in one epoch or several."""

@@ -49,7 +49,7 @@ def updates(changes):
 
 @example("SELECT ?w { VALUES ?w { 1 } ?x <urn:q> <<( ?w <urn:p> 1 )>> }", [[]])
 @given(queries(), EPOCHS)
-@settings(max_examples=20_000 if THOROUGH else 25)
+@settings(max_examples=20_000 if THOROUGH else 15)
 def test_changes_of_answers_sum_to_those_of_an_engine(query, epochs):
     """Whatever is asserted and retracted."""
     reasoner = reasoner_of(query)

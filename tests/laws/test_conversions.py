@@ -94,7 +94,7 @@ def facts(program, data):
     return {fact.arguments for fact in decode_facts("triple", found, reasoner.session.dictionary)}
 
 
-@settings(max_examples=3000 if THOROUGH else 150, deadline=None)
+@settings(max_examples=3000 if THOROUGH else 80, deadline=None)
 @given(st.lists(rules(), min_size=1, max_size=3), DATA)
 def test_rules_and_their_rule_set_derive_the_same(texts, data):
     """A rule set that rules are converted to has their facts, on any data."""

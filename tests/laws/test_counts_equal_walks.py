@@ -54,7 +54,7 @@ LIMIT = 12
 """Iterations: a rule that counts up without end fails in the middle of its stratum."""
 
 
-@settings(max_examples=2000 if THOROUGH else 60)
+@settings(max_examples=2000 if THOROUGH else 36)
 @given(PROGRAMS, STEPS, st.booleans())
 @example(
     program=checked(INPUT + ALWAYS),

@@ -53,7 +53,7 @@ def rows(result):
     ]
 
 
-@settings(max_examples=1000 if THOROUGH else 40)
+@settings(max_examples=1000 if THOROUGH else 24)
 @given(
     PROGRAMS,
     st.lists(st.lists(UPDATES, max_size=24), min_size=1, max_size=3),

@@ -53,7 +53,7 @@ def test_the_trace_is_that_of_changes_one_by_one(threads):
     """Updates and rules come and go; rows of matches fill their buffer several times over."""
     times = []
 
-    @settings(max_examples=500 if THOROUGH else 40)
+    @settings(max_examples=500 if THOROUGH else 24)
     @given(PROGRAMS, UPDATES, EPOCHS, st.integers(4, 12), st.integers(1, 5))
     @example(checked("\n".join((INPUT, RULES[0], RULES[4]))), COMPLETE, [], 12, 5)
     def law(first, updates, epochs, words, chunk):

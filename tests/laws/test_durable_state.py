@@ -156,7 +156,7 @@ def test_a_batch_that_is_sent_again_counts_once(scenario, data):
         durable.session.close()
 
 
-@settings(max_examples=500 if THOROUGH else 20)
+@settings(max_examples=500 if THOROUGH else 12)
 @given(hierarchies.scenarios(), st.lists(hierarchies.programs() | st.none(), max_size=3), st.data())
 def test_tables_have_all_copies(scenario, later, data):
     """Whether hierarchies are encoded may change whenever a state is opened, and nothing tells."""

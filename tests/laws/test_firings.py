@@ -44,7 +44,7 @@ def firings(checked, facts):
     return [sum(derivations([rule], found).values()) for rule in checked.rules]
 
 
-@settings(max_examples=1000 if THOROUGH else 40)
+@settings(max_examples=1000 if THOROUGH else 24)
 @given(PROGRAMS, FACTS, st.booleans())
 def test_a_rule_fires_once_for_each_match(checked, facts, threads):
     """All matches come with the facts, and go with them; with two threads as with one."""
@@ -63,7 +63,7 @@ def test_a_rule_fires_once_for_each_match(checked, facts, threads):
         assert (work.nanoseconds >= 0).all()
 
 
-@settings(max_examples=500 if THOROUGH else 20)
+@settings(max_examples=500 if THOROUGH else 12)
 @given(PROGRAMS, FACTS)
 def test_a_change_of_the_program_fires_what_it_adds_and_withdraws(checked, facts):
     """Rules that are added fire on all facts, and so do those that are withdrawn."""

@@ -80,7 +80,7 @@ class Asked:
         assert sorted(decode_rows(found, dictionary, str)) == terms_of(session, expected)
 
 
-@settings(max_examples=5_000 if THOROUGH else 100)
+@settings(max_examples=5_000 if THOROUGH else 60)
 @given(
     scenarios(most_rules=6, most_epochs=4),
     st.lists(st.lists(st.tuples(st.integers(0, 2**12), st.integers(0, 255)), max_size=3)),

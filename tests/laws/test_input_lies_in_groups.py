@@ -33,7 +33,7 @@ def test_the_trace_is_that_of_any_order():
         moved.append(placed[0].tolist() != args.tolist())
         return placed
 
-    @settings(max_examples=400 if THOROUGH else 30)
+    @settings(max_examples=400 if THOROUGH else 20)
     @given(PROGRAMS, st.lists(UPDATES, min_size=1, max_size=3), UPDATES)
     def law(checked, epochs, later):
         with pytest.MonkeyPatch.context() as patches:

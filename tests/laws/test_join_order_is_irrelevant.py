@@ -37,7 +37,7 @@ def shuffle(patch, seed):
     patch.setattr(left_deep, "cost", at_random)
 
 
-@settings(max_examples=1_000 if THOROUGH else 40)
+@settings(max_examples=1_000 if THOROUGH else 24)
 @given(scenarios(), SEEDS, SEEDS)
 def test_a_restart_may_join_in_another_order(scenario, first, second):
     """Before and after it the trace is that of the oracle, with all its counts."""

@@ -47,7 +47,7 @@ def test_holds(law, monkeypatch):
 
 
 @pytest.mark.parametrize("store", STORES, ids=NAMES)
-@settings(EXAMPLES, max_examples=1_000 if THOROUGH else 20)
+@settings(EXAMPLES, max_examples=1_000 if THOROUGH else 12)
 @given(scenarios(), st.lists(programs() | st.none(), max_size=3), st.randoms())
 def test_nothing_tells(store, scenario, later, random):
     """Traces, facts, changes and reads are those of a state that has all copies, and the oracle's.
@@ -61,7 +61,7 @@ def test_nothing_tells(store, scenario, later, random):
 
 
 @pytest.mark.parametrize("store", STORES, ids=NAMES)
-@settings(EXAMPLES, max_examples=1_000 if THOROUGH else 20)
+@settings(EXAMPLES, max_examples=1_000 if THOROUGH else 12)
 @given(
     scenarios(),
     st.lists(programs() | st.none(), max_size=3),

@@ -79,7 +79,7 @@ def test_the_trace_is_that_of_facts(rules):
     """Also later, when facts of the load are changed, and when all of them are gone."""
     counts = []
 
-    @settings(max_examples=1500 if THOROUGH else 40)
+    @settings(max_examples=1500 if THOROUGH else 24)
     @given(programs_of(INPUT, rules, min_size=7), LOADS, LATER)
     def law(checked, load, later):
         driver = Driver(checked)

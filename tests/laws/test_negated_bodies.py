@@ -67,7 +67,7 @@ def expected(nodes, edges, starts):
     }
 
 
-@settings(max_examples=500 if THOROUGH else 25)
+@settings(max_examples=500 if THOROUGH else 15)
 @given(st.lists(UPDATES, max_size=4))
 def test_negated_conjunctions_are_those_of_python(epochs):
     """However facts come and go, in one epoch or several."""

@@ -35,7 +35,7 @@ CHOSEN = st.sets(st.sampled_from(RULES), min_size=3)
 STEPS = st.lists(st.tuples(CHOSEN, UPDATES, UPDATES), min_size=2, max_size=4)
 
 
-@settings(max_examples=2000 if THOROUGH else 60)
+@settings(max_examples=2000 if THOROUGH else 36)
 @given(STEPS)
 def test_the_trace_is_that_of_the_current_rules(steps):
     """Facts of groups that were nested are found, and those of groups that are nested now."""

@@ -40,7 +40,7 @@ DATA = st.tuples(
 )
 
 
-@settings(max_examples=20_000 if THOROUGH else 50)
+@settings(max_examples=20_000 if THOROUGH else 30)
 @given(DATA, QUERIES, WAYS)
 def test_query_has_the_solutions_of_pyoxigraph(data, query, most):
     """Query has the solutions of pyoxigraph, whichever patterns the index finds."""
@@ -49,7 +49,7 @@ def test_query_has_the_solutions_of_pyoxigraph(data, query, most):
         assert solutions(data, query) == expected(data, query)
 
 
-@settings(max_examples=10_000 if THOROUGH else 30)
+@settings(max_examples=10_000 if THOROUGH else 20)
 @given(DATA, PATH_QUERIES, WAYS)
 def test_query_with_paths_has_the_solutions_of_pyoxigraph(data, query, most):
     """Query with paths has the solutions of pyoxigraph, whichever patterns the index finds."""

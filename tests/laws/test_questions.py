@@ -21,7 +21,7 @@ def question(body, reasoner):
     return read_question(f"list {body}", 4, Scope((), reasoner.program.arities))
 
 
-@settings(max_examples=1_000 if THOROUGH else 25)
+@settings(max_examples=1_000 if THOROUGH else 15)
 @given(scenarios(most_rules=4, most_epochs=2), st.integers(0, 2**16))
 def test_answers_are_what_a_rule_derives(scenario, number):
     """Of any body, in the order of terms; the reasoner stays as it was, to the last term."""

@@ -35,7 +35,7 @@ from streamreasoner.program.checked import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 
 EXAMPLES = settings(
-    max_examples=1_000 if THOROUGH else 8, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=1_000 if THOROUGH else 5, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -170,7 +170,7 @@ def test_holds_without_room(new_store, monkeypatch):
 
 
 @pytest.mark.parametrize("new_store", [columnar_store, parts_store])
-@settings(EXAMPLES, max_examples=1_000 if THOROUGH else 20)
+@settings(EXAMPLES, max_examples=1_000 if THOROUGH else 12)
 @given(scenario=scenarios())
 def test_each_epoch_has_the_same_changes(new_store, scenario):
     """Changes of facts and of the trace, and sizes, are those of an engine that differentiates."""

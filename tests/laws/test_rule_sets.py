@@ -117,7 +117,7 @@ def update(triple, multiplicity=1):
     return Update("triple", tuple(map(Term.parse, map(written, triple))), multiplicity)
 
 
-@settings(max_examples=2000 if THOROUGH else 60, deadline=None)
+@settings(max_examples=2000 if THOROUGH else 36, deadline=None)
 @given(
     st.lists(rule(), min_size=1, max_size=4),
     BASES.map(lambda each: set(sorted(each, key=str)[:2])),
@@ -152,7 +152,7 @@ def without_absences(rules):
     return [(head, [each for each in body if each[0] != "not"], data) for head, body, data in rules]
 
 
-@settings(max_examples=3000 if THOROUGH else 100, deadline=None)
+@settings(max_examples=3000 if THOROUGH else 60, deadline=None)
 @given(st.lists(rule(), min_size=1, max_size=2), st.lists(rule(), min_size=1, max_size=2))
 def test_a_rule_set_is_added_if_both_are_one(first, second):
     """By its text, and by the rules that a control message has.

@@ -127,7 +127,7 @@ def rule_sets(seed):
             yield made, rules
 
 
-@settings(max_examples=2000 if THOROUGH else 100, deadline=None)
+@settings(max_examples=2000 if THOROUGH else 60, deadline=None)
 @given(st.integers(0, 2**32))
 def test_what_the_specification_accepts_has_strata(seed):
     """They follow from rules alone, so that no data makes a negation circular."""

@@ -221,7 +221,7 @@ def expected(shapes_graph, data):
     st.lists(TRIPLES, max_size=15, unique=True),
     st.lists(st.integers(0, 14), min_size=1, max_size=4),
 )
-@settings(max_examples=600 if THOROUGH else 20)
+@settings(max_examples=600 if THOROUGH else 12)
 def test_violations_are_the_validation_results(text, triples, changed):
     """Same focus nodes, paths, values, components, severities and shapes after every change.
 

@@ -66,7 +66,7 @@ def model(asserted):
     return found, counts
 
 
-@settings(max_examples=500 if THOROUGH else 40)
+@settings(max_examples=500 if THOROUGH else 24)
 @given(st.lists(UPDATES, min_size=1, max_size=4))
 def test_kinds_of_triple_terms_have_strata_of_their_own(epochs):
     """After every epoch facts are those of Python, and nothing is left of what was retracted."""

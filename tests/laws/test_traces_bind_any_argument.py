@@ -34,7 +34,7 @@ from streamreasoner.errors import EngineError, RecursionLimitError
 from streamreasoner.program import check_text
 
 EXAMPLES = settings(
-    max_examples=500 if THOROUGH else 12, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=500 if THOROUGH else 8, deadline=None, suppress_health_check=list(HealthCheck)
 )
 IN_TURNS, IN_THREADS = 1 << 62, 0
 

@@ -84,14 +84,14 @@ def applied(program, updates):
     return driver
 
 
-@settings(max_examples=1000 if THOROUGH else 40)
+@settings(max_examples=1000 if THOROUGH else 24)
 @given(PROGRAMS, epochs())
 def test_patterns_match_as_the_oracle_says(rules, updates):
     """Incrementally and from scratch; what was asserted leaves nothing when it is retracted."""
     check(rules, updates)
 
 
-@settings(max_examples=1000 if THOROUGH else 40)
+@settings(max_examples=1000 if THOROUGH else 24)
 @given(st.lists(st.sampled_from(RECURSIVE), unique=True, min_size=2), epochs(DENSE))
 def test_patterns_in_recursions_match_as_the_oracle_says(rules, updates):
     """Terms that rules derive are taken apart an iteration later, which the trace shows."""
@@ -118,7 +118,7 @@ def check(rules, updates):
     assert driver.trace(driver.predicates) == applied(program, []).trace(driver.predicates)
 
 
-@settings(max_examples=200 if THOROUGH else 20)
+@settings(max_examples=200 if THOROUGH else 12)
 @given(PROGRAMS, PROGRAMS, epochs())
 def test_rules_with_patterns_change_in_place(rules, others, updates):
     """After a change of rules the state is that of the new ones from scratch."""
@@ -132,7 +132,7 @@ def test_rules_with_patterns_change_in_place(rules, others, updates):
     assert driver.trace(anew.predicates) == anew.trace(anew.predicates)
 
 
-@settings(max_examples=500 if THOROUGH else 40)
+@settings(max_examples=500 if THOROUGH else 24)
 @given(PROGRAMS, epochs(), st.integers(0, 2**12), st.integers(0, 255))
 def test_goals_of_rules_with_patterns(rules, updates, number, mask):
     """After every epoch the answer of a goal is what matches it of all consequences."""
@@ -143,7 +143,7 @@ def test_goals_of_rules_with_patterns(rules, updates, number, mask):
             asked.check(goal_of(asked.whole, number + at, mask))
 
 
-@settings(max_examples=200 if THOROUGH else 20)
+@settings(max_examples=200 if THOROUGH else 12)
 @given(PROGRAMS, epochs(), st.lists(FACTS, max_size=3))
 def test_facts_of_rules_with_patterns_are_explained(rules, updates, facts):
     """A present fact has a proof whose facts are present; an absent one has reasons."""

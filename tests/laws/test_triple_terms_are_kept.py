@@ -89,7 +89,7 @@ def test_a_state_a_replica_and_the_past_have_what_memory_has(epochs):
         assert list(restored_trace(tables, len(epochs) + 1)) == []
 
 
-@settings(max_examples=200 if THOROUGH else 20)
+@settings(max_examples=200 if THOROUGH else 12)
 @given(EPOCHS)
 def test_their_facts_are_those_of_the_oracle(epochs):
     """After each epoch, with multiplicities by iteration; all is retracted in the end."""

@@ -29,7 +29,7 @@ def test_trace_equals_from_scratch_with_two_threads(scenario, chunk, more):
     assert [rows(result) for result in results] == [rows(result) for result in repeated]
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 def test_an_epoch_that_is_interrupted_is_rolled_back(monkeypatch):
     """Also while the other thread makes groups, which are more than the table had room for."""
     monkeypatch.setattr(backend.ColumnarBackend, "large", 1)

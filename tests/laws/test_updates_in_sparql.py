@@ -73,7 +73,7 @@ QUADS = st.lists(
 )
 
 
-@settings(max_examples=20_000 if THOROUGH else 60)
+@settings(max_examples=20_000 if THOROUGH else 36)
 @given(QUADS, st.lists(REQUESTS, min_size=1, max_size=2))
 def test_an_update_makes_what_oxigraph_makes(quads, requests):
     """Request by request, each of which is one epoch."""

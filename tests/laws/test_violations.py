@@ -65,7 +65,7 @@ def constrained(draw):
 
 
 @given(constrained())
-@settings(max_examples=1000 if THOROUGH else 40)
+@settings(max_examples=1000 if THOROUGH else 24)
 def test_violations_are_the_facts_of_constraints(case):
     """Marks change no trace; violations come and go with the data, and with the rules."""
     plain, text, marked, epochs = case

@@ -86,7 +86,7 @@ def judge(triples):
     return derived, false, lambda each: each[0] != each[2] or each[1] != SAME
 
 
-@settings(max_examples=2_000 if THOROUGH else 30)
+@settings(max_examples=2_000 if THOROUGH else 20)
 @given(st.lists(TRIPLES, min_size=1, max_size=12, unique=True), st.data())
 def test_any_ontology(triples, data):
     """All at once, after some are gone, and after they come back; nothing remains of them."""

@@ -21,7 +21,7 @@ from streamreasoner.lang.parser import parse
 from streamreasoner.program.checked import check_text
 
 EX = "@prefix ex: <http://example.org/> .\n"
-FEW = settings(max_examples=1000 if THOROUGH else 40)
+FEW = settings(max_examples=1000 if THOROUGH else 24)
 VARIABLE = re.compile(r"\?\w+")
 
 

@@ -23,7 +23,7 @@ TERMS = st.sampled_from((*DOMAIN, '"a,b"', '"say \\"x\\"\\n"', '""', '" "'))
 ROWS = st.lists(st.tuples(TERMS, TERMS, TERMS), max_size=6)
 
 
-@settings(max_examples=500 if THOROUGH else 30)
+@settings(max_examples=500 if THOROUGH else 20)
 @given(ROWS, st.booleans())
 def test_files_have_the_facts_of_the_reasoner(rows, header):
     """Each predicate has a file; RDF and what is none are apart, and counted."""

@@ -18,7 +18,7 @@ from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.rdf.dictionary import Dictionary
 
-FEW = examples(max_examples=300 if THOROUGH else 25)
+FEW = examples(max_examples=300 if THOROUGH else 15)
 RULES = (
     "p(?x, ?y) :- e(?x, ?y) .",
     "p(?x, ?z) :- p(?x, ?y), e(?y, ?z) .",

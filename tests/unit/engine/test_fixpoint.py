@@ -20,7 +20,7 @@ from streamreasoner.errors import RecursionLimitError
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.rdf.dictionary import Dictionary
 
-FEW = examples(max_examples=300 if THOROUGH else 25)
+FEW = examples(max_examples=300 if THOROUGH else 15)
 PROGRAM = """
 p(?x, ?y) :- e(?x, ?y) .
 p(?x, ?z) :- p(?x, ?y), e(?y, ?z) .

@@ -29,7 +29,7 @@ path(?x, ?z) :- path(?x, ?y), path(?y, ?z) .
 reach(?x, count(?y)) :- path(?x, ?y) .
 """
 NODES = st.integers(1, 4).map(lambda number: EX[f"n{number}"])
-FEW = settings(max_examples=500 if THOROUGH else 25)
+FEW = settings(max_examples=500 if THOROUGH else 15)
 PRINTER = ExplanationPrinter({"ex": IRI})
 
 

@@ -14,7 +14,7 @@ from thorough import THOROUGH
 from streamreasoner.plan.lower.steps import STEPS, incomplete_expression
 from streamreasoner.program import check_text
 
-SOME = settings(max_examples=2000 if THOROUGH else 30)
+SOME = settings(max_examples=2000 if THOROUGH else 20)
 """Naive evaluation meets each row with each fact."""
 
 HEADS = ("h(?x)", "h(?x, ?y)", "h(?y, 1 + 1)", "h(?x * 2, 3)", "h(?v, ?w)", "h(?x, 1 / (1 - 1))")

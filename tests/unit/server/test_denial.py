@@ -52,7 +52,7 @@ def tables(tmp_path_factory):
 
 def health(port, path="/healthz"):
     """The status of an answer of health, which is asked on a new connection."""
-    connection = http.client.HTTPConnection(LOCAL, port, timeout=5)
+    connection = http.client.HTTPConnection(LOCAL, port, timeout=60)
     connection.request("GET", path)
     status = connection.getresponse().status
     connection.close()

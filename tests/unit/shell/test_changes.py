@@ -32,7 +32,7 @@ def present(reasoner, predicate):
     }
 
 
-@settings(max_examples=500 if THOROUGH else 30)
+@settings(max_examples=500 if THOROUGH else 20)
 @given(EPOCHS)
 def test_lines_sum_to_the_present_facts(epochs):
     """Also those that stay while their assertion changes; each change of the input is marked."""

@@ -117,7 +117,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=500 if THOROUGH else 20)
+@settings(max_examples=500 if THOROUGH else 12)
 @given(STEPS)
 def test_a_start_finds_what_was_uploaded(store, steps):
     """Whatever fails between: the last acknowledged content, or that of the attempt after it."""

@@ -115,4 +115,4 @@ def test_closing_a_process_group_kills_its_members(tmp_path):
     child = subprocess.Popen(["/bin/sleep", "60"], process_group=process_group.id, cwd=tmp_path)
     assert os.getpgid(child.pid) == process_group.id
     process_group.close()
-    assert child.wait(10) == -9
+    assert child.wait(60) == -9

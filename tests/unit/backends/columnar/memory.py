@@ -29,7 +29,7 @@ from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.sums import CHOOSING, LISTING
 from streamreasoner.values.value_columns import Values
 
-FEW = settings(max_examples=500 if THOROUGH else 20)
+FEW = settings(max_examples=500 if THOROUGH else 12)
 """Sequences are long, and memory is read after each of their steps."""
 
 

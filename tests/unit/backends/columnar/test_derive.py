@@ -222,7 +222,7 @@ def test_complete_graphs_are_found_by_intersecting(text, sorting):
 @FEW
 @given(data=st.data())
 def test_the_short_path_derives_what_the_interpreter_does(data):
-    """`run_probe` adds the heads that `run` adds, for each transition of any fact."""
+    """`run_probe` takes back the heads that `run` adds, for a transition of any fact."""
     text = NODES["join in its own stratum"]
     lockstep = Lockstep(text)
     memory = lockstep.memory
@@ -231,13 +231,17 @@ def test_the_short_path_derives_what_the_interpreter_does(data):
     if not all(lockstep.run(stratum) for stratum in (0, 1)):
         return
     plans = memory.state.column(layout.PLANS).reshape(-1, layout.PLAN_WIDTH)
+    records, before = memory.records(), memory.numbers("multiplicity")
+    if not records:
+        return
+    facts = data.draw(st.lists(st.sampled_from(sorted(records)), min_size=1, max_size=4))
     for number, row in enumerate(plans):
         assert row[layout.PLAN_PROBE] > 0
-        for fact, record in memory.records().items():
+        for fact in facts:
+            record = records[fact]
             key = fact[1][row[layout.PLAN_PROBE_KEY]]
             first, _ = memory.first(row[layout.PLAN_PROBE] - 1, (key,))
             iteration = data.draw(st.integers(0, 3))
-            before = memory.numbers("multiplicity")
             interpret.run(
                 memory.table,
                 memory.values,

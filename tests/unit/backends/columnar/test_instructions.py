@@ -130,7 +130,7 @@ class Interpreter:
 
 
 @pytest.mark.parametrize("numbers", REGIMES.values(), ids=REGIMES)
-@examples(max_examples=500 if THOROUGH else 60)
+@examples(max_examples=500 if THOROUGH else 36)
 @given(text=st.sampled_from(RULES), data=st.data())
 def test_a_fragment_derives_what_its_plan_derives(numbers, text, data):
     """From each delta, with the facts before and after it, and the same on its fast path."""

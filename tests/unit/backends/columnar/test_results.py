@@ -39,7 +39,7 @@ TERMS = st.one_of(
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@examples(max_examples=2000 if THOROUGH else 40)
+@examples(max_examples=2000 if THOROUGH else 24)
 @given(st.lists(TERMS, min_size=1, max_size=6))
 def test_a_result_is_the_aggregate_of_the_terms(function, terms):
     """Of whatever kinds the numbers are; a result that does not fit 64 bits is none."""

@@ -24,7 +24,7 @@ ARITIES = {"e": 2, "f": 1, "g": 3}
 LARGE = 1 << 40
 
 
-@settings(max_examples=500 if THOROUGH else 20)
+@settings(max_examples=500 if THOROUGH else 12)
 @given(
     st.integers(0, PARTS - 1),
     st.lists(st.integers(0, 500), min_size=1, max_size=2),
