@@ -128,11 +128,13 @@ class Memory:
     def add(self, fact, iteration, multiplicity):
         """Add to a multiplicity; returns a status."""
         predicate, args = fact
-        cells = np.array(args, np.int32)
-        relation = self.numbering.relations[predicate]
-        return max(
-            pending.push(self.table, relation, cells, 0, iteration, multiplicity, pending.UNKNOWN),
-            pending.flush(self.table),
+        return pending.add_trace(
+            self.table,
+            self.numbering.relations[predicate],
+            len(args),
+            np.array(args, np.int32),
+            np.array([iteration], np.int32),
+            np.array([multiplicity], np.int64),
         )
 
     def find(self, fact):

@@ -14,7 +14,7 @@ from thorough import THOROUGH
 from unit.backends.columnar.memory import DENSE, FEW, SPARSE, Memory
 
 from streamreasoner.backends.columnar.kernels.epoch import journal
-from streamreasoner.backends.columnar.kernels.joining import compute, derive, interpret, probe
+from streamreasoner.backends.columnar.kernels.joining import compute, derive
 from streamreasoner.backends.columnar.kernels.records import layout, pending
 from streamreasoner.backends.columnar.kernels.records.walk import APART
 from streamreasoner.backends.columnar.kernels.settling import settle
@@ -155,7 +155,22 @@ class Lockstep:
 @given(data=st.data(), epochs=st.integers(1, 4))
 def test_a_plan_derives_the_difference(text, regime, data, epochs):
     """From any changes a plan derives what nested loops do, with old and new transitions."""
-    lockstep = Lockstep(text)
+    follow(Lockstep(text), regime, data, epochs)
+
+
+@FEW
+@given(data=st.data(), epochs=st.integers(1, 4))
+def test_the_interpreter_derives_what_the_short_path_does(data, epochs):
+    """The plans that only probe an index, for which the interpreter is not needed."""
+    lockstep = Lockstep(NODES["join in its own stratum"])
+    plans = lockstep.memory.state.column(layout.PLANS).reshape(-1, layout.PLAN_WIDTH)
+    assert (plans[:, layout.PLAN_PROBE_HEAD] >= 0).all()
+    plans[:, layout.PLAN_PROBE_HEAD] = -1
+    follow(lockstep, DENSE, data, epochs)
+
+
+def follow(lockstep, regime, data, epochs):
+    """Compare the memory with the model after any epochs."""
     # Ids of terms begin with 0.
     dense = regime is DENSE
     pool = [
@@ -217,53 +232,6 @@ def test_complete_graphs_are_found_by_intersecting(text, sorting):
     for stratum in range(len(lockstep.memory.program.plan.strata) + 1):
         assert lockstep.run(stratum, sorting)
     assert lockstep.memory.scalars[layout.INTERSECTED if sorting else layout.GATHERED] > 0
-
-
-@FEW
-@given(data=st.data())
-def test_the_short_path_derives_what_the_interpreter_does(data):
-    """`run_probe` takes back the heads that `run` adds, for a transition of any fact."""
-    text = NODES["join in its own stratum"]
-    lockstep = Lockstep(text)
-    memory = lockstep.memory
-    for each in data.draw(DENSE.facts()):
-        lockstep.add(each, 1)
-    if not all(lockstep.run(stratum) for stratum in (0, 1)):
-        return
-    plans = memory.state.column(layout.PLANS).reshape(-1, layout.PLAN_WIDTH)
-    records, before = memory.records(), memory.numbers("multiplicity")
-    if not records:
-        return
-    facts = data.draw(st.lists(st.sampled_from(sorted(records)), min_size=1, max_size=4))
-    for number, row in enumerate(plans):
-        assert row[layout.PLAN_PROBE] > 0
-        for fact in facts:
-            record = records[fact]
-            key = fact[1][row[layout.PLAN_PROBE_KEY]]
-            first, _ = memory.first(row[layout.PLAN_PROBE] - 1, (key,))
-            iteration = data.draw(st.integers(0, 3))
-            interpret.run(
-                memory.table,
-                memory.values,
-                np.int32(number),
-                record.address,
-                1,
-                iteration,
-                0,
-                0,
-            )
-            derive.finish(memory.table, layout.OK)
-            probe.run_probe(
-                memory.table,
-                number * layout.PLAN_WIDTH,
-                record.address,
-                np.int32(first),
-                -1,
-                iteration,
-                0,
-            )
-            derive.finish(memory.table, layout.OK)
-            assert memory.numbers("multiplicity") == before
 
 
 @FEW
