@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from free_ports import free_port
-from pipelines import eventually
+from pipelines import DEADLINE_SECONDS, eventually
 from serving import ask
 from typer.testing import CliRunner
 
@@ -45,7 +45,7 @@ def test_files_that_change_while_they_are_served(tmp_path):
             eventually(reached, ["c"])
         finally:
             process.terminate()
-        assert process.wait(300) == 0
+        assert process.wait(DEADLINE_SECONDS) == 0
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from pipelines import (
+    DEADLINE_SECONDS,
     await_published,
     changes,
     eventually,
@@ -33,7 +34,6 @@ RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 START_SECONDS = 12.0
 AFTER_SECONDS = 0.5
-ENDS_SECONDS = 300
 
 
 def await_handler(process, number):
@@ -90,7 +90,7 @@ def test_a_signal_ends_a_start_whenever_it_comes(broker, spark_environment, tmp_
             with suppress(subprocess.TimeoutExpired):
                 process.wait(delay)
             process.send_signal(number)
-            assert process.wait(ENDS_SECONDS) == 0, (moment, delay, number)
+            assert process.wait(DEADLINE_SECONDS) == 0, (moment, delay, number)
     sent = produce(case, [fact("edge", "<urn:a>", "<urn:b>"), fact("edge", "<urn:b>", "<urn:c>")])
     with (
         joined(spark_environment),

@@ -119,6 +119,11 @@ class Memory:
         """The arena, int32."""
         return self.state.units.view(np.int32)
 
+    @property
+    def plans(self):
+        """The rows of the plans."""
+        return self.state.column(layout.PLANS).reshape(-1, layout.PLAN_WIDTH)
+
     def reserved(self, column):
         """A reserved column of the address table."""
         return self.state._reserved[column].array  # noqa: SLF001

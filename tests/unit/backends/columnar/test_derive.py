@@ -163,7 +163,7 @@ def test_a_plan_derives_the_difference(text, regime, data, epochs):
 def test_the_interpreter_derives_what_the_short_path_does(data, epochs):
     """The plans that only probe an index, for which the interpreter is not needed."""
     lockstep = Lockstep(NODES["join in its own stratum"])
-    plans = lockstep.memory.state.column(layout.PLANS).reshape(-1, layout.PLAN_WIDTH)
+    plans = lockstep.memory.plans
     assert (plans[:, layout.PLAN_PROBE_HEAD] >= 0).all()
     plans[:, layout.PLAN_PROBE_HEAD] = -1
     follow(lockstep, DENSE, data, epochs)
@@ -324,7 +324,7 @@ def assert_milestones(memory, number):
 def test_conditions_hold_as_in_python(condition, holds):
     """`check_conditions` accepts the integers for which the condition holds."""
     memory = Memory(f"p(?x) :- e(?x, ?y), {condition} .")
-    plan = memory.state.column(layout.PLANS)[: layout.PLAN_WIDTH]
+    plan = memory.plans[0]
     scratch = memory.state.column(layout.SCRATCH)
     for x in range(-3, 4):
         for y in range(-3, 4):

@@ -75,7 +75,7 @@ def open_reader(memory, plan, reader, first, second):
 
     The slots of the first two variables are those of the arguments.
     """
-    row = memory.state.column(layout.PLANS).reshape(-1, layout.PLAN_WIDTH)[plan]
+    row = memory.plans[plan]
     assert row[layout.STAGE_BIND_COUNT] == 2
     memory.state.column(layout.SCRATCH)[layout.SLOTS : layout.SLOTS + 2] = first, second
     step = int(row[layout.PLAN_STEPS])
@@ -98,7 +98,7 @@ def matches(memory, reader, first):
 
 def nested_loops(memory, plan, edges):
     """The same, by the steps of the plan."""
-    row = memory.state.column(layout.PLANS).reshape(-1, layout.PLAN_WIDTH)[plan]
+    row = memory.plans[plan]
     steps = memory.state.column(layout.STEPS).reshape(-1, layout.STEP_WIDTH)
     operands = memory.state.column(layout.OPERANDS)
     slots = memory.state.column(layout.SCRATCH)[layout.SLOTS :]

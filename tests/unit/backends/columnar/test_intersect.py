@@ -59,7 +59,7 @@ class Intersecting:
     def rows(self, plan):
         """The rows of the probe and of the lookup of a plan, and the probe's number."""
         memory = self.memory
-        row = memory.state.column(layout.PLANS).reshape(-1, layout.PLAN_WIDTH)[plan]
+        row = memory.plans[plan]
         first = int(row[layout.PLAN_STEPS])
         steps = memory.state.column(layout.STEPS).reshape(-1, layout.STEP_WIDTH)
         return first, steps[first], steps[first + 1]

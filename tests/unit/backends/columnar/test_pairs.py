@@ -54,7 +54,7 @@ def opened(facts):
 
 def driven(memory):
     """Text of each rule -> offset of the row of the plan that a fact of d drives."""
-    column = memory.state.column(layout.PLANS).reshape(-1, layout.PLAN_WIDTH)
+    column = memory.plans
     plan = memory.program.plan
     numbers = (d for stratum in plan.strata for rule in stratum.rules for d in rule.plans)
     sources = [rule.source for s in plan.strata for rule in s.rules for _ in rule.plans]

@@ -48,11 +48,6 @@ def entered(choices):
     return memory
 
 
-def plans(memory):
-    """Rows of plans that are not of the input."""
-    return memory.state.column(layout.PLANS).reshape(-1, layout.PLAN_WIDTH)
-
-
 def logged(memory, run):
     """The rows that a call logs, and the heads that it counts; the rows are dropped again."""
     count, firings = int(memory.scalars[layout.LOG_COUNT]), memory.firings()
@@ -68,7 +63,7 @@ def logged(memory, run):
 def test_plans_that_take_the_key_of_a_match_have_targets():
     """Those whose group may change, or that test a match, have none."""
     memory = entered([])
-    found = plans(memory)[:, layout.PLAN_TARGETS]
+    found = memory.plans[:, layout.PLAN_TARGETS]
 
     assert sorted(found[found != 0].tolist()) == list(range(1, len(TARGETED) + 1))
     assert len(memory.state.tables.targeted[1]) == len(TARGETED)
@@ -97,7 +92,7 @@ def test_targets_are_what_a_walk_finds():
         assert derive.derive(memory.table, memory.values, 0) == layout.OK
         iteration, sign = data.draw(st.integers(1, 3)), data.draw(st.sampled_from((1, -1)))
         records = {fact: record.address for fact, record in memory.records().items()}
-        for number, row in enumerate(plans(memory)):
+        for number, row in enumerate(memory.plans):
             if row[layout.PLAN_TARGETS] == 0:
                 continue
             key, p = int(row[layout.PLAN_PROBE_KEY]), number * layout.PLAN_WIDTH

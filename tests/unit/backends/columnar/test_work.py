@@ -44,7 +44,7 @@ class Accounts:
     def __init__(self):
         self.memory = Memory(TEXT)
         self.column = self.memory.state.column(layout.WORK)
-        self.plans = self.memory.state.column(layout.PLANS).reshape(-1, layout.PLAN_WIDTH)
+        self.plans = self.memory.plans
         self.firings, self.spent = Counter(), 0
         work.start_clock(self.memory.table)
         self.started = int(self.column[layout.WORK_CLOCK])
