@@ -33,7 +33,8 @@ def die_at(case, point, epoch):
     """Run a pipeline that kills itself at a point of an epoch, see `faults/driver.py`."""
     with running([DRIVER, case.file, point, epoch], case) as process:
         code = process.wait(DEADLINE_SECONDS)
-        assert code == -signal.SIGKILL, (case.directory / "driver.log").read_text()
+        log = (case.directory / "driver.log").read_text()
+        assert code == -signal.SIGKILL, f"ended with {code}: {log}"
 
 
 def run_to_the_end(case, records):

@@ -66,6 +66,9 @@ class Attempts(msgspec.Struct, frozen=True):
     verdict: Verdict | None = None
 
 
+_decode = msgspec.json.Decoder(Attempts).decode
+
+
 class AttemptsFile:
     """The file that holds the attempts.
 
@@ -82,7 +85,7 @@ class AttemptsFile:
         self._upload = upload
         self._content: Attempts | None = None
         try:
-            self._content = msgspec.json.decode(path.read_bytes(), type=Attempts)
+            self._content = _decode(path.read_bytes())
         except FileNotFoundError:
             pass
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -91,7 +91,7 @@ def write_control(operation: Operation, rules: str, source: str, query: str | No
     message = ControlMessage(operation, rules, query=query)
     fields = {"operation": operation.value, "rules": rules, "source": source}
     with suppress(msgspec.ValidationError):
-        message = msgspec.convert({**fields, "query": query}, ControlMessage)
+        message = msgspec.convert({**fields, "query": query}, ControlMessage)  # noqa: TID251 - `_decode`
     written = msgspec.to_builtins(message)
     return msgspec.json.encode({key: each for key, each in written.items() if each is not None})
 

@@ -83,7 +83,7 @@ class EpochRecord(
         Raises:
             msgspec.DecodeError: The value is not a marker.
         """
-        return msgspec.json.decode(value, type=EpochRecord)
+        return _decode_marker(value)
 
 
 class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}):
@@ -122,7 +122,11 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
         fields = json.loads(text)
         # Commits without a seal name only the tables with rows of their own epoch.
         own = dict.fromkeys(fields.get("requires", ()), fields["epoch"])
-        return msgspec.convert({"latest": own, **fields}, TableRecord)
+        return _decode(json.dumps({"latest": own, **fields}))
+
+
+_decode_marker = msgspec.json.Decoder(EpochRecord).decode
+_decode = msgspec.json.Decoder(TableRecord).decode
 
 
 def _fields(record: EpochRecord | TableRecord) -> dict[str, object]:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _TIMEOUT_SECONDS = 60.0
 _NO_ID = str(Uuid(0, 0))
 _ADVICE = "Begin from nothing with: streamreasoner reset --config FILE"
+_decode = msgspec.json.Decoder(dict[str, dict[str, str]]).decode
 _log = logging.getLogger(__name__)
 
 
@@ -174,7 +175,7 @@ class TopicIds:
 
     def _read(self) -> Record:
         try:
-            return msgspec.json.decode(self._file.read_bytes(), type=dict[str, dict[str, str]])
+            return _decode(self._file.read_bytes())
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:

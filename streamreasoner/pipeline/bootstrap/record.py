@@ -100,6 +100,9 @@ class Bootstrap(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, done=True)
 
 
+_decode = msgspec.json.Decoder(Bootstrap).decode
+
+
 class BootstrapFile:
     """The file.
 
@@ -117,7 +120,7 @@ class BootstrapFile:
             StateError: The file cannot be read.
         """
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=Bootstrap)
+            return _decode(self._path.read_bytes())
         except FileNotFoundError:
             return None
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:

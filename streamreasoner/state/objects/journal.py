@@ -259,13 +259,13 @@ class Journal:
         digest, _, body = data.partition(b"\n")
         if digest.decode("latin-1") != seal.digest(body):
             raise self._damage(number, "is damaged")
-        form = msgspec.msgpack.decode(body, type=_Form).format
+        form = _decode_form(body).format
         if form > FORMAT:
             raise StateError(
                 f"The state in {self._bucket.url} has a journal of format {form}; this release "
                 f"reads up to {FORMAT}. Use the release that wrote it, or a later one."
             )
-        return msgspec.msgpack.decode(body, type=Entry)
+        return _decode(body)
 
     def _rival(self) -> StateError:
         return StateError(
@@ -286,6 +286,10 @@ class _Form(msgspec.Struct):
     """What is read of an entry of any release."""
 
     format: int
+
+
+_decode = msgspec.msgpack.Decoder(Entry).decode
+_decode_form = msgspec.msgpack.Decoder(_Form).decode
 
 
 def _key(number: int) -> str:

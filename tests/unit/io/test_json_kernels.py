@@ -64,10 +64,13 @@ def read(kernel, text, room=ROOM):
     return int(behind - first), held.tobytes()
 
 
+decode_json = msgspec.json.Decoder().decode
+
+
 def decoded(text):
     """What msgspec reads; None if nothing."""
     try:
-        return msgspec.json.decode(text)
+        return decode_json(text)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
 

@@ -50,6 +50,9 @@ class _Unusable(msgspec.Struct, frozen=True):
     schemas: dict[str, str]
 
 
+_decode = msgspec.json.Decoder(_Unusable).decode
+
+
 class Registry:
     """A schema registry; see `Schemas`.
 
@@ -196,7 +199,7 @@ def changes_values(schema: Any) -> bool:
 
 def _read(file: Path | None) -> _Unusable | None:
     try:
-        return None if file is None else msgspec.json.decode(file.read_bytes(), type=_Unusable)
+        return None if file is None else _decode(file.read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:

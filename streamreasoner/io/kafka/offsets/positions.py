@@ -61,7 +61,7 @@ class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
             DataError: The file cannot be read, or holds no position.
         """
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Position)
+            return decode_position(path.read_bytes())
         except OSError as error:
             raise DataError(f"{path}: cannot be read ({error.strerror}).") from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -83,6 +83,10 @@ class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
             return {int(number): offset for number, offset in self.offsets[topic].items()}
         except ValueError:
             raise DataError(f"The offsets of {topic} are not by number of partition.") from None
+
+
+decode_position = msgspec.json.Decoder(Position).decode
+"""The position in a text; raises msgspec.DecodeError."""
 
 
 def last_published(kafka: KafkaConfig, app_id: str) -> int:

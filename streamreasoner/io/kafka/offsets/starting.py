@@ -17,7 +17,7 @@ from streamreasoner.config.kafka import read_topics
 from streamreasoner.errors import DataError
 from streamreasoner.io.kafka.access.rights import READ, on_topic
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS, no_answer
-from streamreasoner.io.kafka.offsets.positions import Position
+from streamreasoner.io.kafka.offsets.positions import decode_position
 from streamreasoner.io.kafka.topic_checks import admin_client
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ Wanted: TypeAlias = "str | int | Starts"
 
 EARLIEST, LATEST = "earliest", "latest"
 _EARLIEST, _LATEST = -2, -1
+_decode = msgspec.json.Decoder(dict[str, dict[str, int]]).decode
 
 
 def read_offsets(text: str) -> Starts:
@@ -53,11 +54,11 @@ def read_offsets(text: str) -> Starts:
                 ' {"topic": {"0": 17}}.'
             ) from None
     try:
-        return msgspec.json.decode(content, type=Position).offsets
+        return decode_position(content).offsets
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     try:
-        return msgspec.json.decode(content, type=dict[str, dict[str, int]])
+        return _decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(
             f'{source}: not offsets by topic and partition, as {{"topic": {{"0": 17}}}} ({error}).'

@@ -59,6 +59,9 @@ class Claim(msgspec.Struct, frozen=True):
         return _PREFIX + f"{self.topic}:{self.app_id}".encode()
 
 
+_decode = msgspec.json.Decoder(Claim).decode
+
+
 def claims_of(
     kafka: KafkaConfig, app_id: str, topic_id: Callable[[str], str]
 ) -> dict[TopicKey, Claim]:
@@ -81,7 +84,7 @@ def read_claim(key: bytes | None, value: bytes | None) -> Claim | None:
     if key is None or value is None or not key.startswith(_PREFIX):
         return None
     try:
-        return msgspec.json.decode(value, type=Claim)
+        return _decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
