@@ -20,13 +20,13 @@ from streamreasoner.backends.columnar.kernels.records.slots import WORDS, fact_a
 from streamreasoner.backends.columnar.kernels.records.work import grown, is_limited
 from streamreasoner.native.compile import inlined, kernel
 
-FIRST_LOOK = 6
+FIRST_LOOK = 8
 """The first forecast is made when the work of a load, shifted right by this, is spent."""
 _LEAST_LOOK = 1 << 13  # but not before this is spent
-_NEXT_LOOK = 1  # and the next ones when what is spent, shifted so, is spent once more
-_SAMPLE = 5  # what is spent, shifted so, is how many slots of the table of facts are read
-_FEWEST = 256  # slots that are read at iteration 0
-VISITS = 2.0
+_NEXT_LOOK = 2  # and the next ones when what is spent, shifted so, is spent once more
+_SAMPLE = 7  # what is spent, shifted so, is how many slots of the table of facts are read
+_FEWEST, _MOST = 1 << 8, 1 << 12  # slots; more of them decide no better
+VISITS = 2.5
 """Work for a changed fact, in that of one in a load: what it had is subtracted, and added anew."""
 
 
@@ -54,8 +54,7 @@ def joins_itself(table: layout.Int64s) -> bool:
 @kernel
 def spreads(table: layout.Int64s, expected: int) -> bool:
     """Whether the deltas of iteration 0, which are expected to take some work, are hopeless."""
-    slots_read = max(views.work(table)[layout.WORK_SPENT] >> _SAMPLE, _FEWEST)
-    everything, _, later, depth = _count(table, 0, slots_read)
+    everything, _, later, depth = _count(table, 0, _sample(table))
     if later == 0 or expected < _LEAST_LOOK:
         return False
     load = grown(table, views.work(table)[layout.WORK_LOAD])
@@ -89,7 +88,7 @@ def _look(table: layout.Int64s, iteration: int) -> bool:
     spent = work[layout.WORK_SPENT]
     work[layout.WORK_LOOK] = spent + (spent >> _NEXT_LOOK)
     change, net = _changed(table)
-    everything, here, later, depth = _count(table, iteration, spent >> _SAMPLE)
+    everything, here, later, depth = _count(table, iteration, _sample(table))
     if later == 0 or change == 0:
         return False
     # What is there now, or was there before the epoch: the larger, so that no share exceeds 1.
@@ -112,6 +111,12 @@ def _changed(table: layout.Int64s) -> tuple[int, int]:
     return changed, net
 
 
+@inlined
+def _sample(table: layout.Int64s) -> int:
+    """How many slots of the table of facts a forecast reads."""
+    return min(max(views.work(table)[layout.WORK_SPENT] >> _SAMPLE, _FEWEST), _MOST)
+
+
 @kernel
 def _count(table: layout.Int64s, iteration: int, slots_read: int) -> tuple[int, int, int, int]:
     """Estimate by a sample how many facts are present, without copies.
@@ -123,7 +128,7 @@ def _count(table: layout.Int64s, iteration: int, slots_read: int) -> tuple[int, 
     scalars = views.scalars(table)
     size = fact_words(table)
     # Which words of a bucket have facts does not depend on chance, so whole buckets are read.
-    step = max(size // max(slots_read, 1), 1)
+    step = max(size // slots_read, 1)
     everything = 0
     here = 1  # the state may have some that the sample lacks
     later = 0
