@@ -7,14 +7,16 @@ from itertools import product
 
 import numpy as np
 import pytest
+from driver import Driver
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from model import ModelBackend
+from strategies import checked
 from thorough import THOROUGH
 from unit.backends.columnar.memory import DENSE, FEW, SPARSE, Memory
 
 from streamreasoner.backends.columnar.kernels.epoch import journal
-from streamreasoner.backends.columnar.kernels.joining import compute, derive
+from streamreasoner.backends.columnar.kernels.joining import derive
 from streamreasoner.backends.columnar.kernels.records import layout, pending
 from streamreasoner.backends.columnar.kernels.records.walk import APART
 from streamreasoner.backends.columnar.kernels.settling import settle
@@ -322,18 +324,11 @@ def assert_milestones(memory, number):
     ],
 )
 def test_conditions_hold_as_in_python(condition, holds):
-    """`check_conditions` accepts the integers for which the condition holds."""
-    memory = Memory(f"p(?x) :- e(?x, ?y), {condition} .")
-    plan = memory.plans[0]
-    scratch = memory.state.column(layout.SCRATCH)
-    for x in range(-3, 4):
-        for y in range(-3, 4):
-            terms = [f'"{number}"^^<{XSD}integer>' for number in (x, y)]
-            scratch[layout.SLOTS : layout.SLOTS + 2] = [memory.program.terms.id(t) for t in terms]
-            found = compute.check_conditions(
-                memory.table,
-                memory.values,
-                plan[layout.STAGE_CONDITIONS],
-                plan[layout.STAGE_CONDITION_COUNT],
-            )
-            assert found == (compute.MATCH if holds(x, y) else compute.NO_MATCH)
+    """Rules derive of pairs of integers those for which the condition holds."""
+    driver = Driver(checked(f"p(?x, ?y) :- e(?x, ?y), {condition} ."))
+    pairs = list(product(range(-3, 4), repeat=2))
+    terms = {pair: tuple(f'"{number}"^^<{XSD}integer>' for number in pair) for pair in pairs}
+    driver.apply([("e", each, 1) for each in terms.values()])
+
+    expected = {("p", terms[pair]) for pair in pairs if holds(*pair)}
+    assert driver.closure(["p"]) == expected
