@@ -36,7 +36,8 @@ class World:
         self.checked = scenario.checked
         self.trace = oracle.evaluate(self.checked, oracle.total(scenario.epochs), helpers=True)
         self.closure = oracle.closure(self.trace)
-        self.last = 1 + max((max(entries) for entries in self.trace.values()), default=0)
+        self._changing = sorted({when for entries in self.trace.values() for when in entries})
+        self.last = 1 + max(self._changing, default=0)
         self._moments = {}
 
     def by_predicate(self):
@@ -62,8 +63,7 @@ class World:
 
         There may be a million between two of them: rules that wait derive in later segments.
         """
-        changing = {when for entries in self.trace.values() for when in entries}
-        return [first, *sorted(when for when in changing if first < when <= last)]
+        return [first, *(when for when in self._changing if first < when <= last)]
 
     def moment(self, iteration):
         """The facts present at an iteration, in all strata."""
