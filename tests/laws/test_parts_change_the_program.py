@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import pickle
 import random
+from itertools import chain
 from operator import attrgetter
 
 import pytest
@@ -48,6 +49,14 @@ def by_chance(random):
         return {name: random.choice((*at, *at, None)) for name, at in may_own(plan).items()}
 
     return choose
+
+
+def another(plan, former):
+    """Chooses other owning arguments than before, where a program allows others."""
+    return {
+        name: next(chain((each for each in at if each != former.get(name)), at, [None]))
+        for name, at in may_own(plan).items()
+    }
 
 
 def here(count, choose):
@@ -139,6 +148,16 @@ def test_a_barrier_of_a_program_that_fails_is_forgotten():
     circle = [("triple", (open_, below, closed), 1)]
     for count in (1, 3):
         follow(programs, [circle, [], []], here(count, by_chance(random.Random(count))))
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("function", ["highest(?x, 1)", "lowest(?x, 2)", "max(?x)"])
+def test_a_group_moves_with_its_results(function, count):
+    """Its new owner shows the same results, and its former owner withdraws none of them."""
+    program = checked(f"{HEADER}t({function}, ?x, ?y) :- edge(?x, ?y) .")
+    nodes = [f"<http://example.org/{number}>" for number in range(6)]
+    edges = [("edge", (x, y), 1) for x in nodes for y in nodes[:3]]
+    follow([program], [edges, edges[3:9], []], here(count, another))
 
 
 def _programs(scenario, choices):

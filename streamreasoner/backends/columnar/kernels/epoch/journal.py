@@ -30,9 +30,8 @@ from streamreasoner.backends.columnar.kernels.settling.lattice import (
     unmark_group,
 )
 from streamreasoner.backends.columnar.kernels.settling.reduce import (
-    ALL_REDUCTIONS,
-    apply_matches,
     finish,
+    restore_matches,
     withdraw_matches,
 )
 from streamreasoner.backends.columnar.kernels.settling.settle import clear_class_lists, clear_deltas
@@ -143,7 +142,7 @@ def settle_restored(table: layout.Int64s, values: layout.Int64s) -> int:
     _untouch_all(table)
     status = _rebuild_all_transitions(table, values)
     if status == layout.OK:
-        status = apply_matches(table, values, ALL_REDUCTIONS)
+        status = restore_matches(table, values)
     if status == layout.OK:
         status = finish(table, values, emits=False)
     return status

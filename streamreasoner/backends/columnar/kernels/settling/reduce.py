@@ -52,6 +52,7 @@ from streamreasoner.values.kernels.comparing import DOUBLE, FRACTION, KIND, WHOL
 from streamreasoner.values.kernels.integers import intern_integer
 
 ALL_REDUCTIONS = -1
+APPLY, RESTORE, UNDO = range(3)  # what is done with matches; only what is applied emits
 _NONE = -1  # the end of the list of changed groups
 _HALF = 1 << 31
 _INFINITY = float("inf")
@@ -73,8 +74,17 @@ def reduce(table: layout.Int64s, values: layout.Int64s, reduction: int) -> int:
 
 @kernel
 def apply_matches(table: layout.Int64s, values: layout.Int64s, reduction: int) -> int:
-    """Add the epoch's changes of matches to the accumulators of one reduction or of all."""
-    return _account(table, values, reduction, undo=False)
+    """Add the epoch's changes of matches to the accumulators of a reduction; returns a status."""
+    return _account(table, values, reduction, APPLY)
+
+
+@kernel
+def restore_matches(table: layout.Int64s, values: layout.Int64s) -> int:
+    """Add the changes of matches that were restored, whose results are restored, too; a status.
+
+    `finish` is still to be called, without emitting.
+    """
+    return _account(table, values, ALL_REDUCTIONS, RESTORE)
 
 
 @kernel
@@ -83,11 +93,11 @@ def withdraw_matches(table: layout.Int64s, values: layout.Int64s) -> int:
 
     `finish` is still to be called, without emitting, when the matches can be walked again.
     """
-    return _account(table, values, ALL_REDUCTIONS, undo=True)
+    return _account(table, values, ALL_REDUCTIONS, UNDO)
 
 
 @kernel
-def _account(table: layout.Int64s, values: layout.Int64s, reduction: int, undo: bool) -> int:  # noqa: FBT001
+def _account(table: layout.Int64s, values: layout.Int64s, reduction: int, how: int) -> int:
     """Apply the journaled changes to the accumulators, or undo those already applied.
 
     A match has a single multiplicity because its premises are all in lower strata.
@@ -96,20 +106,19 @@ def _account(table: layout.Int64s, values: layout.Int64s, reduction: int, undo: 
         fact = lists.journaled_fact(table, i)
         accounted = lists.is_fact_accounted(table, i)
         if facts.has(table, fact, layout.FRESH) and _concerns(
-            table, fact, accounted, reduction, undo
+            table, fact, accounted, reduction, how
         ):
             now = facts.multiplicity(table, facts.first_entry(fact))
-            status = _accumulate(table, values, fact, 0, now, undo)
+            status = _accumulate(table, values, fact, 0, now, how)
             if status != layout.OK:
                 return status
             lists.toggle_fact_accounted(table, i)
     for i in range(views.scalars(table)[layout.JOURNALED_ENTRIES]):
         fact = lists.journaled_entry_fact(table, i)
-        if _concerns(table, fact, lists.is_entry_accounted(table, i), reduction, undo):
+        if _concerns(table, fact, lists.is_entry_accounted(table, i), reduction, how):
             now = facts.multiplicity(table, lists.journaled_entry(table, i))
-            status = _accumulate(
-                table, values, fact, lists.multiplicity_before(table, i), now, undo
-            )
+            before = lists.multiplicity_before(table, i)
+            status = _accumulate(table, values, fact, before, now, how)
             if status != layout.OK:
                 return status
             lists.toggle_entry_accounted(table, i)
@@ -122,11 +131,11 @@ def _concerns(
     fact: int,
     accounted: bool,  # noqa: FBT001
     reduction: int,
-    undo: bool,  # noqa: FBT001
+    how: int,
 ) -> bool:
     """Whether a change that the journal has is to be accounted for, or to be undone."""
     own = _reduction(table, fact)
-    if own < 0 or accounted != undo:
+    if own < 0 or accounted != (how == UNDO):
         return False
     # numba cannot type `reduction in (own, ALL_REDUCTIONS)`.
     return bool(reduction == own) or bool(reduction == ALL_REDUCTIONS)
@@ -239,7 +248,7 @@ def rebuild_groups(table: layout.Int64s, values: layout.Int64s, reduction: int) 
         fact = fact_at(table, i)
         if fact != 0 and _reduction(table, fact) == reduction:
             now = facts.multiplicity(table, facts.first_entry(fact))
-            status = _accumulate(table, values, fact, 0, now, undo=False)
+            status = _accumulate(table, values, fact, 0, now, RESTORE)
             if status != layout.OK:
                 return status
     return finish(table, values, emits=False)
@@ -265,7 +274,7 @@ def _accumulate(
     fact: int,
     before: int,
     now: int,
-    undo: bool,  # noqa: FBT001
+    how: int,
 ) -> int:
     """Account for a match's change of multiplicity, or undo it; returns a status."""
     units = views.units(table)
@@ -276,7 +285,7 @@ def _accumulate(
     change = now - before
     if function == layout.FUNCTION_DISTINCT or _chooses(function):
         change = int(now > 0) - int(before > 0)
-    if undo:
+    if how == UNDO:
         change = -change
     value = 0
     if _chooses(function) or _sums(function):
@@ -295,7 +304,7 @@ def _accumulate(
     if _sums(function):
         status = _add_value(table, values, at, value, change)
     elif _chooses(function):
-        status = _choose(table, values, r, group, at, value, change, undo)
+        status = _choose(table, values, r, group, at, value, change, how)
     if status != layout.OK:
         return status
     units[at + layout.SUM_COUNT] += change
@@ -311,11 +320,11 @@ def _choose(
     at: int,
     value: int,
     change: int,
-    undo: bool,  # noqa: FBT001
+    how: int,
 ) -> int:
     """List a value that comes, remove one that goes; returns a status."""
-    if undo:
-        # What was emitted is withdrawn with the epoch, so what was shown before is found anew.
+    if how != APPLY:
+        # Lists emit what they no longer show, so what is to be shown is found anew.
         forget(table, at)
         return layout.OK
     if change > 0:
