@@ -31,19 +31,25 @@ class Clock:
     """Starts when it is created."""
 
     def __init__(self) -> None:
-        self._processor = processor()
+        self._children = _of_children()
         self._wall = time.perf_counter()
+        self._own = time.process_time()
 
     def seconds(self) -> Seconds:
-        """What passed since the start."""
+        """What passed since the start, but for what this clock itself takes."""
+        own = time.process_time() - self._own
         wall = time.perf_counter() - self._wall
-        return Seconds(processor() - self._processor, wall)
+        return Seconds(own + _of_children() - self._children, wall)
 
 
 def processor() -> float:
     """Seconds of processor time of this process and of its children that have ended."""
+    return time.process_time() + _of_children()
+
+
+def _of_children() -> float:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    return children.ru_utime + children.ru_stime
 
 
 def median(values: Iterable[Seconds]) -> Seconds | None:

@@ -291,12 +291,12 @@ class Engine:
     ) -> _Evaluated:
         """The epoch, which is not committed."""
         try:
-            added: list[Updates] = []
+            program = self._plan
             if plan is not None:
-                added = added_by_change(self._backend, self._plan, plan, self._dictionary.intern)
-            program = self._changed(plan)
-            for batch in added:
-                self._backend.add(batch)
+                added = added_by_change(self._backend, program, plan, self._dictionary.intern)
+                program = change_program(self._backend, program, plan)
+                for batch in added:
+                    self._backend.add(batch)
             updates = chain(self._facts, updates)
             updates = with_copies(updates, program.given, self._dictionary.intern)
             self.outlook.begin(program, weigh)
@@ -320,10 +320,6 @@ class Engine:
         direct = partial(reader.direct_changes, stored, self._reader)
         return _Evaluated(program, reader, iterations, changes, direct)
 
-    def _changed(self, plan: ProgramPlan | None) -> ProgramPlan:
-        """Begin an epoch, of another program if there is one; returns its program."""
-        return self._plan if plan is None else change_program(self._backend, self._plan, plan)
-
     def _add(self, updates: Iterable[Updates]) -> list[Updates]:
         """Add updates, and what to hold by their schema; gives those of later iterations."""
         later = []
@@ -342,7 +338,7 @@ class Engine:
         """Begin the epoch again, with what was added, and others; returns its program."""
         rows = [*added_by(self._backend.changes().trace)]  # with copies and in sum
         self._backend.rollback()
-        program = self._changed(plan)
+        program = self._plan if plan is None else change_program(self._backend, self._plan, plan)
         for batch in (*rows, *others):
             self._backend.add(batch)
         return program
@@ -354,6 +350,9 @@ class Engine:
 
         Returns the program of the epoch, and the number of iterations.
         """
+        if not program.hierarchies:
+            rules = partial(self._fixpoints, program, self._backend)
+            return program, self._recomputation.evaluate(rules, self._taken, self._gained)
         iterations = 0
         while True:
             self._holding = self._holding.of(program)

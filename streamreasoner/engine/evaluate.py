@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, assert_never
 from streamreasoner.plan.algebra import Antijoin, Extend, Join, Select
 
 if TYPE_CHECKING:
-    from streamreasoner.plan.algebra import Delta, Scan
+    from streamreasoner.plan.algebra import Delta, Scan, Step
     from streamreasoner.plan.operands import Comparison, Computation, Pattern, Test
-    from streamreasoner.plan.program_plan import DeltaPlan, Step
+    from streamreasoner.plan.program_plan import DeltaPlan
 
 R = TypeVar("R")
 H_co = TypeVar("H_co", covariant=True)

@@ -100,7 +100,8 @@ def fixpoint(  # noqa: PLR0917 - as `fixpoints`
         recursion_limit: Iterations after which the stratum counts as not converging.
         check_order: Called when the schema has decided the order of negation in the stratum, before
             any rule that waits derives; raises CircularNegationError if there is none.
-        check_terms: Called after each iteration; raises NewTermsError if rules make too many terms.
+        check_terms: Called after each iteration of rules that make terms; raises NewTermsError if
+            these are too many.
 
     Returns:
         The number of iterations touched.
@@ -134,7 +135,8 @@ def fixpoint(  # noqa: PLR0917 - as `fixpoints`
             )
         if backend.settle(iteration):
             backend.derive(iteration)
-            check_terms(stratum)
+            if stratum.makes_terms:
+                check_terms(stratum)
         iteration = backend.next_touched(iteration)
         touched += 1
 

@@ -43,10 +43,11 @@ class Updates:
     iteration: int = 0
 
     def __post_init__(self) -> None:
-        _same_length(self.args, self.multiplicity)
+        if len(self.args) != len(self.multiplicity):
+            _refuse(self.args, self.multiplicity)
         for column in (self.times, self.order):
-            if column is not None:
-                _same_length(self.args, column)
+            if column is not None and len(column) != len(self.args):
+                _refuse(self.args, column)
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Updates:
         """Some of the updates."""
@@ -74,7 +75,8 @@ class TraceRows:
     multiplicity: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        _same_length(self.args, self.iteration, self.multiplicity)
+        if not len(self.args) == len(self.iteration) == len(self.multiplicity):
+            _refuse(self.args, self.iteration, self.multiplicity)
 
     @classmethod
     def of(cls, parts: Iterable[TraceRows]) -> TraceRows:
@@ -120,7 +122,8 @@ class Changes:
     multiplicity: NDArray[np.int8]
 
     def __post_init__(self) -> None:
-        _same_length(self.args, self.multiplicity)
+        if len(self.args) != len(self.multiplicity):
+            _refuse(self.args, self.multiplicity)
 
     def take(self, rows: NDArray[np.bool_]) -> Changes:
         """Some of the changes."""
@@ -142,9 +145,5 @@ def check_arity(predicate: str, args: NDArray[np.int32], arities: Mapping[str, i
     return arity
 
 
-def _same_length(first: NDArray[np.int32], *others: NDArray[np.generic]) -> None:
-    count = len(first)
-    for other in others:
-        if len(other) != count:
-            lengths = [count, *map(len, others)]
-            raise ValueError(f"Columns of one collection have lengths {lengths}.")
+def _refuse(*columns: NDArray[np.generic]) -> None:
+    raise ValueError(f"Columns of one collection have lengths {[*map(len, columns)]}.")

@@ -232,6 +232,9 @@ Link: TypeAlias = Select | Antijoin | Extend | Project | Incomplete
 
 PlanTree: TypeAlias = Leaf | Link
 
+Step: TypeAlias = Join | Antijoin | Select | Extend
+"""What a delta plan does with the rows of its delta."""
+
 
 @dataclass(frozen=True, slots=True)
 class Union:
@@ -329,6 +332,23 @@ def spine(node: PlanTree) -> tuple[Leaf, list[Link]]:
         links.append(node)
         node = node.input
     return node, links[::-1]
+
+
+def delta_chain(tree: Project) -> tuple[Delta, list[Step]]:
+    """The delta at the end of a left-deep tree, and the steps above it, lowest first."""
+    steps: list[Step] = []
+    node = tree.input
+    while not isinstance(node, Delta):
+        match node:
+            case Join(below, Scan()) | Antijoin(below, Scan()):
+                pass
+            case Select(below, operands.Comparison() | operands.Test()) | Extend(below):
+                pass
+            case _:
+                raise PlanError(f"{type(node).__name__} cannot be part of a delta plan.")
+        steps.append(node)
+        node = below
+    return node, steps[::-1]
 
 
 def folded(tree: PlanTree, combine: Callable[[PlanTree, list[T]], T]) -> T:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang.ast import GIVEN
 from streamreasoner.plan import algebra
 from streamreasoner.plan.counted import counted
-from streamreasoner.plan.operands import Column, Comparison, Pattern, Test
+from streamreasoner.plan.operands import Column, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from streamreasoner.analysis.hierarchies.hierarchy import Hierarchy
     from streamreasoner.analysis.strata.guards import Guarded
     from streamreasoner.lang.ast import Rule
-
-Step: TypeAlias = algebra.Join | algebra.Antijoin | algebra.Select | algebra.Extend
-"""What a delta plan does with the rows of its delta."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +27,10 @@ class DeltaPlan:
 
     tree: algebra.Project
     delta: algebra.Delta = field(init=False, compare=False, repr=False)
-    steps: tuple[Step, ...] = field(init=False, compare=False, repr=False)
+    steps: tuple[algebra.Step, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        delta, steps = _chain(self.tree)
+        delta, steps = algebra.delta_chain(self.tree)
         object.__setattr__(self, "delta", delta)
         object.__setattr__(self, "steps", tuple(steps))
 
@@ -43,7 +40,7 @@ class DeltaPlan:
         return self.tree.head
 
     @property
-    def bound_steps(self) -> Iterator[tuple[Step, frozenset[str]]]:
+    def bound_steps(self) -> Iterator[tuple[algebra.Step, frozenset[str]]]:
         """The steps in evaluation order, each with the columns of its input."""
         bound = frozenset(self.delta.pattern.columns)
         for step in self.steps:
@@ -290,12 +287,19 @@ class StratumPlan:
         reductions: The aggregates of lower strata that derive facts of this one.
         guarded: How the schema decides the negation inside the stratum, if there is any.
         copies: Patterns of the copies of its facts, in a divided state.
+        makes_terms: Whether its rules may make new terms.
     """
 
     rules: tuple[RulePlan, ...]
     reductions: tuple[Reduction, ...] = ()
     guarded: Guarded | None = field(default=None, compare=False)
     copies: tuple[Pattern, ...] = field(default=(), compare=False, repr=False)
+    makes_terms: bool = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        steps = (step for plan in self.plans for step in plan.steps)
+        computes = any(isinstance(step, algebra.Extend) for step in steps)
+        object.__setattr__(self, "makes_terms", computes or bool(self.reductions))
 
     @property
     def plans(self) -> tuple[DeltaPlan, ...]:
@@ -417,7 +421,7 @@ class ProgramPlan:
         return tuple(dict.fromkeys(term for pattern in patterns for _, term in pattern.constants))
 
 
-def _read(step: Step) -> frozenset[str]:
+def _read(step: algebra.Step) -> frozenset[str]:
     """The columns that a step reads, or checks, if its input has them."""
     match step:
         case algebra.Join() | algebra.Antijoin():
@@ -428,20 +432,3 @@ def _read(step: Step) -> frozenset[str]:
             return computation.needs | {computation.column}
         case _:
             assert_never(step)
-
-
-def _chain(tree: algebra.Project) -> tuple[algebra.Delta, list[Step]]:
-    """The delta at the end of a left-deep tree, and the steps above it, lowest first."""
-    steps: list[Step] = []
-    node = tree.input
-    while not isinstance(node, algebra.Delta):
-        match node:
-            case algebra.Join(below, algebra.Scan()) | algebra.Antijoin(below, algebra.Scan()):
-                pass
-            case algebra.Select(below, Comparison() | Test()) | algebra.Extend(below):
-                pass
-            case _:
-                raise algebra.PlanError(f"{type(node).__name__} cannot be part of a delta plan.")
-        steps.append(node)
-        node = below
-    return node, steps[::-1]

@@ -222,10 +222,9 @@ class ColumnarBackend:
         settle.enter(self._table, stratum)
         scalars = self._state.scalars
         lattices = self._state.tables.logged.get(stratum)
-        was_empty = self._former is not None or scalars[layout.TRACE_ROWS] == 0
         if (
             lattices is not None
-            and was_empty
+            and (self._former is not None or scalars[layout.TRACE_ROWS] == 0)
             and scalars[layout.JOURNALED_FACTS] >= LOGGED
             and log.begin(self._table, lattices)
         ):
@@ -303,13 +302,14 @@ class ColumnarBackend:
     def commit(self) -> None:
         """Make the epoch's changes final."""
         self.compare()
-        changed, is_new = len(self._state.journaled), self._former is not None
+        scalars = self._state.scalars
+        changed, is_new = int(scalars[layout.JOURNALED_FACTS]), self._former is not None
         large = changed > LARGE_EPOCH or is_new or self._logged
         self._state.reads.note(self._state)
         journal.commit(self._table)
         self._change, self._former, self._logged = None, None, False
         if large:
-            self._state.trim(fits=is_new or 4 * changed > self._state.scalars[layout.FACT_COUNT])
+            self._state.trim(fits=is_new or 4 * changed > scalars[layout.FACT_COUNT])
 
     def rollback(self) -> None:
         """Undo the epoch completely."""

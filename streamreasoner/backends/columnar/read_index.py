@@ -71,11 +71,12 @@ class ReadIndex:
 
     def note(self, state: State) -> None:
         """List the records that the epoch has made since it was read, if any; before its commit."""
-        epoch = int(state.scalars[layout.EPOCH])
-        journaled = state.journaled[self._noted if self._epoch == epoch else 0 :]
-        self._epoch, self._noted = epoch, len(state.journaled)
-        if not self._relations or not len(journaled):
+        epoch, count = int(state.scalars[layout.EPOCH]), int(state.scalars[layout.JOURNALED_FACTS])
+        first = self._noted if self._epoch == epoch else 0
+        self._epoch, self._noted = epoch, count
+        if not self._relations or first == count:
             return
+        journaled = state.journaled[first:]
         most = int(state.scalars[layout.FACT_COUNT]) // LISTED_SHARE + LISTED_LEAST
         if self._count + len(journaled) > most:
             self.clear()

@@ -128,7 +128,7 @@ KERNELS: tuple[tuple[Callable[..., object], tuple[object, ...]], ...] = (
         (
             _TABLE,
             *(_LONG_ROWS, _LONG_ROWS),
-            *(_INTS, _BYTES, _INTS, _BYTES),
+            *(_INTS, _BYTES),
             *(_INTS, _INTS, _LONGS),
         ),
     ),

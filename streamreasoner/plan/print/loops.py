@@ -16,9 +16,10 @@ from streamreasoner.plan.counted import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from streamreasoner.plan.algebra import Step
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.print.parts import Text
-    from streamreasoner.plan.program_plan import DeltaPlan, Step
+    from streamreasoner.plan.program_plan import DeltaPlan
 
 _INDENT = "  "
 

@@ -36,11 +36,12 @@ def postpone(scalars: NDArray[np.int64], cyclic: AbstractSet[int]) -> None:
         scalars: Those of the state.
         cyclic: Strata with cyclic rules.
     """
-    count = scalars[layout.DELTA_COUNT]
-    if count and int(scalars[layout.STRATUM]) in cyclic:
-        scalars[layout.CYCLIC_RULES] = layout.LATER
-        scalars[layout.SORTING] = int(SHARE * count >= scalars[layout.FACT_COUNT])
-        scalars[layout.SORT_PATIENCE] = scalars[layout.FACT_COUNT] // PATIENCE
+    if cyclic and int(scalars[layout.STRATUM]) in cyclic:
+        deltas, facts = int(scalars[layout.DELTA_COUNT]), int(scalars[layout.FACT_COUNT])
+        if deltas:
+            scalars[layout.CYCLIC_RULES] = layout.LATER
+            scalars[layout.SORTING] = SHARE * deltas >= facts
+            scalars[layout.SORT_PATIENCE] = facts // PATIENCE
 
 
 @dataclass(slots=True)

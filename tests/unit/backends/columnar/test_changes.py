@@ -54,38 +54,37 @@ class Epochs:
         """Collection -> number of a relation -> its rows, checking where they lie."""
         shape = changes.COLLECTIONS, len(self.relations)
         places = np.full(shape, 77, np.int64)
-        blocks = np.zeros((places.size, changes.BLOCK_WIDTH), np.int64)
+        blocks = np.zeros((changes.ENDS + places.size, changes.BLOCK_WIDTH), np.int64)
         count = changes.count_changes(self.memory.table, places, blocks)
-        found = blocks[:count].tolist()
-        rows, cells = [0] * changes.COLLECTIONS, [0] * changes.COLLECTIONS
-        for collection, relation, size, row, cell in found:
-            assert size > 0
-            assert (row, cell) == (rows[collection], cells[collection])
-            rows[collection] += size
-            cells[collection] += size * self._arity(relation)
-        kinds = [block[:2] for block in found]
+        found = blocks[changes.ENDS :][:count].tolist()
+        kinds = [(block[0] == changes.TRACE, block[1], block[0]) for block in found]
         assert kinds == sorted(kinds)
-        args = [np.full(size, -1, np.int32) for size in cells]
-        signs = [np.zeros(size, np.int8) for size in rows[: changes.TRACE]]
-        iterations = np.full(rows[changes.TRACE], -1, np.int32)
-        numbers = np.zeros(rows[changes.TRACE], np.int64)
-        columns = (args[0], signs[0], args[1], signs[1], args[2], iterations, numbers)
-        changes.read_changes(self.memory.table, places, blocks, *columns)
-        contents = [
-            signs[0],
-            signs[1],
-            list(zip(iterations.tolist(), numbers.tolist(), strict=True)),
-        ]
-        result = [{}, {}, {}]
-        for (collection, relation, size, row, cell), after in zip(
-            found, blocks[:count].tolist(), strict=True
+        ends = [[0, 0], [0, 0]]
+        for collection, relation, size, arity, *at in found:
+            assert size > 0
+            assert arity == self._arity(relation)
+            end = ends[collection == changes.TRACE]
+            assert at == end
+            end[0] += size
+            end[1] += size * arity
+        assert blocks[: changes.ENDS, changes.ROW :].tolist() == ends
+        (rows, cells), (differences, trace_cells) = ends
+        args = np.full(cells, -1, np.int32), np.full(trace_cells, -1, np.int32)
+        signs, numbers = np.zeros(rows, np.int8), np.zeros(differences, np.int64)
+        times = np.full(differences, -1, np.int32)
+        changes.read_changes(
+            self.memory.table, places, blocks, args[0], signs, args[1], times, numbers
+        )
+        values = signs.tolist(), list(zip(times.tolist(), numbers.tolist(), strict=True))
+        result = [{} for _ in range(changes.COLLECTIONS)]
+        for (collection, relation, size, arity, row, cell), after in zip(
+            found, blocks[changes.ENDS :][:count].tolist(), strict=True
         ):
-            arity = self._arity(relation)
             assert after[changes.ROW :] == [row + size, cell + size * arity]
-            own = args[collection][cell : cell + size * arity].reshape(size, arity).tolist()
-            values = list(contents[collection][row : row + size])
+            which = int(collection == changes.TRACE)
+            own = args[which][cell : cell + size * arity].reshape(size, arity).tolist()
             result[collection][self.relations[relation]] = list(
-                zip(map(tuple, own), values, strict=True)
+                zip(map(tuple, own), values[which][row : row + size], strict=True)
             )
         return result
 
@@ -117,17 +116,19 @@ def test_blocks_have_what_states_differ_in(epochs):
         before = state.model.copy()
         state.add(steps)
         after = state.model
-        derived, closure, trace = (
+        both, derived, closure, trace = (
             {name: sorted(rows) for name, rows in each.items()} for each in state.read()
         )
-        assert derived == signed(
+        assert both | derived == signed(
             before.present - before.asserted, after.present - after.asserted, hidden
         )
-        assert closure == signed(before.present, after.present, hidden)
+        assert both | closure == signed(before.present, after.present, hidden)
+        assert not any(derived[name] == closure[name] for name in derived.keys() & closure.keys())
+        assert not both.keys() & (derived.keys() | closure.keys())
         assert trace == by_predicate(
             (fact, (iteration, number))
             for fact, entries in difference(after.multiplicities, before.multiplicities).items()
             for iteration, number in entries.items()
         )
         journal.commit(state.memory.table)
-        assert state.read() == [{}, {}, {}]
+        assert state.read() == [{}] * changes.COLLECTIONS

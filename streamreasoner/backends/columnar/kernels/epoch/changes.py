@@ -1,8 +1,9 @@
 """What an epoch has changed, read from its journal. Invariant: rows of a relation lie together.
 
 There are three collections: changes of derived facts, changes of the closure, and differences of
-the trace. A *block* is what one of them has of one relation. Counting finds the blocks, so that
-reading writes each row where it belongs: two walks over the journal, whatever is read.
+the trace. A *block* is what one of them has of one relation, or what the first two have if that is
+the same, as it is where nothing is asserted. Counting finds the blocks, so that reading writes each
+row where it belongs: two walks over the journal, whatever is read.
 """
 
 from __future__ import annotations
@@ -12,24 +13,29 @@ from streamreasoner.backends.columnar.kernels.records.entry import state_of, tra
 from streamreasoner.backends.columnar.kernels.records.fields import facts, lists, views
 from streamreasoner.native.compile import inlined, kernel
 
-DERIVED, CLOSURE, TRACE = range(3)
-COLLECTIONS = 3
+BOTH, DERIVED, CLOSURE, TRACE = range(4)
+COLLECTIONS = 4
 
-# A block: what it is of, the number of its rows, and where the first one and its arguments are.
-COLLECTION, RELATION, ROWS, ROW, CELL = range(5)
-BLOCK_WIDTH = 5
+# A block: what it is of, the shape of its arguments, and where its first row and argument are.
+COLLECTION, RELATION, ROWS, ARITY, ROW, CELL = range(6)
+BLOCK_WIDTH = 6
+
+# Before the blocks: where those of facts end, and those of the trace.
+FACTS_END, TRACE_END = range(2)
+ENDS = 2
 
 
 @kernel
 def count_changes(table: layout.Int64s, places: layout.Int64s, blocks: layout.Int64s) -> int:
-    """Find the blocks, by collection and relation; returns their number.
+    """Find the blocks of facts, and then those of the trace, by relation; returns their number.
 
     Hidden relations have a trace only, and copies not even that.
 
     Args:
         table: The addresses.
-        places: By collection and relation: gets the number of the block, if it has rows.
-        blocks: Rows of BLOCK_WIDTH, as many as *places*: gets the blocks.
+        places: By collection and relation: gets the number of the block's row, or 0.
+        blocks: Rows of BLOCK_WIDTH, ENDS more than *places*: gets the ends, as blocks without rows,
+            and then the blocks.
     """
     places[:] = 0
     for i in range(views.scalars(table)[layout.JOURNALED_FACTS]):
@@ -39,6 +45,7 @@ def count_changes(table: layout.Int64s, places: layout.Int64s, blocks: layout.In
         relation = facts.class_field(table, kind, layout.CLASS_RELATION)
         if facts.class_field(table, kind, layout.CLASS_HIDDEN) == 0:
             derived, closure = _difference(lists.state_before(table, i), state_of(table, fact))
+            places[BOTH, relation] += derived == closure != 0
             places[DERIVED, relation] += derived != 0
             places[CLOSURE, relation] += closure != 0
         if facts.has(table, fact, layout.FRESH) and not _is_copy(table, kind):
@@ -50,29 +57,47 @@ def count_changes(table: layout.Int64s, places: layout.Int64s, blocks: layout.In
             table, i
         ) and not _is_copy(table, kind):
             places[TRACE, facts.class_field(table, kind, layout.CLASS_RELATION)] += 1
+    for relation in range(places.shape[1]):
+        _join(places, relation)
     return _place(table, places, blocks)
 
 
 @inlined
+def _join(places: layout.Int64s, relation: int) -> None:
+    """Have one block of both collections of facts if they have the same rows, else two."""
+    both = places[BOTH, relation]
+    if both == places[DERIVED, relation] and both == places[CLOSURE, relation]:
+        places[DERIVED, relation] = places[CLOSURE, relation] = 0
+    else:
+        places[BOTH, relation] = 0
+
+
+@inlined
 def _place(table: layout.Int64s, places: layout.Int64s, blocks: layout.Int64s) -> int:
-    """Make blocks of the numbers of rows in *places*, behind each other in each collection."""
-    block = 0
-    for collection in range(COLLECTIONS):
+    """Make blocks of the numbers of rows in *places*, by relation; returns their number."""
+    block = ENDS
+    for end in range(ENDS):
+        first, last = (TRACE, COLLECTIONS) if end == TRACE_END else (BOTH, TRACE)
         row = 0
         cell = 0
         for relation in range(places.shape[1]):
-            rows = places[collection, relation]
-            if rows != 0:
-                blocks[block, COLLECTION] = collection
-                blocks[block, RELATION] = relation
-                blocks[block, ROWS] = rows
-                blocks[block, ROW] = row
-                blocks[block, CELL] = cell
-                places[collection, relation] = block
-                row += rows
-                cell += rows * views.arity(table, relation)
-                block += 1
-    return block
+            arity = views.arity(table, relation)
+            for collection in range(first, last):
+                rows = places[collection, relation]
+                if rows != 0:
+                    blocks[block, COLLECTION] = collection
+                    blocks[block, RELATION] = relation
+                    blocks[block, ROWS] = rows
+                    blocks[block, ARITY] = arity
+                    blocks[block, ROW] = row
+                    blocks[block, CELL] = cell
+                    places[collection, relation] = block
+                    row += rows
+                    cell += rows * arity
+                    block += 1
+        blocks[end, ROW] = row
+        blocks[end, CELL] = cell
+    return block - ENDS
 
 
 @kernel
@@ -80,10 +105,8 @@ def read_changes(
     table: layout.Int64s,
     places: layout.Int64s,
     blocks: layout.Int64s,
-    derived_cells: layout.Int32s,
-    derived_signs: layout.Int8s,
-    closure_cells: layout.Int32s,
-    closure_signs: layout.Int8s,
+    cells: layout.Int32s,
+    signs: layout.Int8s,
     trace_cells: layout.Int32s,
     iterations: layout.Int32s,
     multiplicities: layout.Int64s,
@@ -94,13 +117,11 @@ def read_changes(
         table: The addresses.
         places: As `count_changes` has left it.
         blocks: The same; first rows and arguments move behind the last ones.
-        derived_cells: Arguments of changes of derived facts.
-        derived_signs: Their signs.
-        closure_cells: Arguments of changes of the closure.
-        closure_signs: Their signs.
-        trace_cells: Arguments of differences of the trace.
-        iterations: Their iterations.
-        multiplicities: Their multiplicities.
+        cells: Gets the arguments of changes of facts.
+        signs: Gets their signs.
+        trace_cells: Gets the arguments of differences of the trace.
+        iterations: Gets their iterations.
+        multiplicities: Gets their multiplicities.
     """
     words = views.words(table)
     for i in range(views.scalars(table)[layout.JOURNALED_FACTS]):
@@ -111,12 +132,13 @@ def read_changes(
         arity = facts.class_field(table, kind, layout.CLASS_ARITY)
         if facts.class_field(table, kind, layout.CLASS_HIDDEN) == 0:
             derived, closure = _difference(lists.state_before(table, i), state_of(table, fact))
+            both = places[BOTH, relation]
             if derived != 0:
-                block = places[DERIVED, relation]
-                derived_signs[_add(blocks, block, words, fact, arity, derived_cells)] = derived
-            if closure != 0:
+                block = both if both != 0 else places[DERIVED, relation]
+                signs[_add(blocks, block, words, fact, arity, cells)] = derived
+            if closure != 0 and both == 0:
                 block = places[CLOSURE, relation]
-                closure_signs[_add(blocks, block, words, fact, arity, closure_cells)] = closure
+                signs[_add(blocks, block, words, fact, arity, cells)] = closure
         if facts.has(table, fact, layout.FRESH) and not _is_copy(table, kind):
             entry = facts.first_entry(fact)
             while entry != 0:
