@@ -351,8 +351,9 @@ class Engine:
         Returns the program of the epoch, and the number of iterations.
         """
         if not program.hierarchies:
+            evaluate = partial(self._recomputation.evaluate, may_recompute=plan is None)
             rules = partial(self._fixpoints, program, self._backend)
-            return program, self._recomputation.evaluate(rules, self._taken, self._gained)
+            return program, evaluate(rules, self._taken, self._gained)
         iterations = 0
         while True:
             self._holding = self._holding.of(program)

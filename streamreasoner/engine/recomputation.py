@@ -65,7 +65,7 @@ class Recomputation:
         self._until_look = 0
 
     def evaluate(
-        self, rules: Callable[[], int], updates: int, gained: int, *, may_recompute: bool = True
+        self, rules: Callable[[], int], updates: int, gained: int, *, may_recompute: bool
     ) -> int:
         """Evaluate an epoch whose input has been added, one way or the other.
 
