@@ -350,16 +350,15 @@ class Engine:
 
         Returns the program of the epoch, and the number of iterations.
         """
+        evaluate = partial(self._recomputation.evaluate, may_recompute=plan is None)
         if not program.hierarchies:
-            evaluate = partial(self._recomputation.evaluate, may_recompute=plan is None)
             rules = partial(self._fixpoints, program, self._backend)
             return program, evaluate(rules, self._taken, self._gained)
         iterations = 0
         while True:
             self._holding = self._holding.of(program)
             rules = partial(self._fixpoints, program, self._backend, stops=self._holding.lacks)
-            evaluate = partial(self._recomputation.evaluate, rules, self._taken, self._gained)
-            touched, held = self._holding.after(partial(evaluate, may_recompute=plan is None))
+            touched, held = self._holding.after(partial(evaluate, rules, self._taken, self._gained))
             iterations += touched
             if not held:
                 return program, iterations

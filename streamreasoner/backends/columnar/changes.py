@@ -41,11 +41,12 @@ class Reader:
         count = changes.count_changes(table, self._places, self._blocks)
         if count == 0:
             return NO_CHANGES
-        facts, differences, *blocks = self._blocks[: changes.ENDS + count].tolist()
-        rows = differences[changes.ROW]
-        cells, signs = np.empty(facts[changes.CELL], _ID), np.empty(facts[changes.ROW], _SIGN)
-        trace_cells = np.empty(differences[changes.CELL], _ID)
-        times, counts = np.empty(rows, _ID), np.empty(rows, _COUNT)
+        facts_end, trace_end, *blocks = self._blocks[: changes.ENDS + count].tolist()
+        cells = np.empty(facts_end[changes.CELL], _ID)
+        signs = np.empty(facts_end[changes.ROW], _SIGN)
+        trace_cells = np.empty(trace_end[changes.CELL], _ID)
+        times = np.empty(trace_end[changes.ROW], _ID)
+        counts = np.empty(trace_end[changes.ROW], _COUNT)
         changes.read_changes(
             table, self._places, self._blocks, cells, signs, trace_cells, times, counts
         )

@@ -74,7 +74,7 @@ class ReadIndex:
         epoch, count = int(state.scalars[layout.EPOCH]), int(state.scalars[layout.JOURNALED_FACTS])
         first = self._noted if self._epoch == epoch else 0
         self._epoch, self._noted = epoch, count
-        if not self._relations or first == count:
+        if not self._relations or first >= count:
             return
         journaled = state.journaled[first:]
         most = int(state.scalars[layout.FACT_COUNT]) // LISTED_SHARE + LISTED_LEAST
