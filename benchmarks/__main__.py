@@ -23,6 +23,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "startup": ("--rounds", "1", "--commands-only"),
     "encoding": ("--scale", "1"),
     "memory": ("--scale", "1", "--terms", "20000"),
+    "hierarchy": ("--instances", "20000", "--classes", "2000", "--scale", "1"),
     "large": ("--facts", "1", "2"),
     "decoding": ("--scale", "1"),
     "python_api": ("--rounds", "1"),
