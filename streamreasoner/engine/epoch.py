@@ -441,7 +441,7 @@ def _fixpoints(  # noqa: PLR0917 - the first three are those of an engine
     max_new_terms: int,
     program: ProgramPlan,
     backend: Backend,
-    stops: Callable[[int], bool] = goes_on,
+    stops: Callable[[int, int], bool] = goes_on,
 ) -> int:
     """Bring a state up to date with what was added; returns the number of iterations touched."""
     check = partial(check_order, program=program, backend=backend, dictionary=dictionary)

@@ -27,7 +27,7 @@ def unlimited(stratum: StratumPlan) -> None:
     """Let rules make as many terms as they like."""
 
 
-def goes_on(_: int) -> bool:
+def goes_on(_number: int, _touched: int) -> bool:
     """Stop after no stratum."""
     return False
 
@@ -64,23 +64,25 @@ def fixpoints(
     check_order: Callable[[Guarded], None],
     check_terms: Callable[[StratumPlan], None] = unlimited,
     *,
-    stops: Callable[[int], bool] = goes_on,
+    stops: Callable[[int, int], bool] = goes_on,
 ) -> int:
     """Bring all strata up to date, in order; returns the number of iterations touched.
 
-    After each, *stops* tells by its number whether to leave the others as they are.
+    After each, *stops* tells whether to leave the others as they are, by the number of the stratum
+    and of the iterations touched in it.
 
     Raises:
         RecursionLimitError: A stratum has not converged after *recursion_limit* iterations.
         CircularNegationError: *check_order* found a cycle.
         NewTermsError: *check_terms* found too many.
     """
-    touched = 0
+    total = 0
     for number in range(len(program.strata) + 1):
-        touched += fixpoint(backend, program, number, recursion_limit, check_order, check_terms)
-        if stops(number):
+        touched = fixpoint(backend, program, number, recursion_limit, check_order, check_terms)
+        total += touched
+        if stops(number, touched):
             break
-    return touched
+    return total
 
 
 def fixpoint(  # noqa: PLR0917 - as `fixpoints`

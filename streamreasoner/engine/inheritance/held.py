@@ -49,6 +49,7 @@ class Holding:
     ) -> None:
         self.program, self._backend, self._intern = program, backend, intern
         self._hierarchies = {_compared_in(each, program): each for each in program.hierarchies}
+        self._touched: set[int] = set()
         self._settled = -1
         self._lacking: Hierarchy | None = None
 
@@ -57,11 +58,19 @@ class Holding:
         same = self.program is program
         return self if same else Holding(program, self._backend, self._intern)
 
-    def lacks(self, stratum: int) -> bool:
-        """Whether a stratum, which has been settled, tells that a wanted class is not held."""
-        self._settled = stratum
-        each = self._hierarchies.get(stratum)
-        self._lacking = each if each is not None and self._differs(each, LACK) else None
+    def lacks(self, stratum: int, touched: int) -> bool:
+        """Whether a stratum, which has been settled, tells that a wanted class is not held.
+
+        Args:
+            stratum: Its number.
+            touched: How many of its iterations the epoch has touched. If none, it tells what it
+                told at the end of the epoch before: that what is wanted is held.
+        """
+        self._settled, self._lacking = stratum, None
+        if touched and stratum in self._hierarchies:
+            self._touched.add(stratum)
+            each = self._hierarchies[stratum]
+            self._lacking = each if self._differs(each, LACK) else None
         return self._lacking is not None
 
     def after(self, evaluate: Callable[[], int]) -> tuple[int, list[Updates]]:
@@ -74,6 +83,7 @@ class Holding:
         Raises:
             EngineError: The epoch fails, whatever is held.
         """
+        self._touched.clear()
         try:
             iterations = evaluate()
         except _MISLED as error:
@@ -86,8 +96,8 @@ class Holding:
     def _changes(self) -> list[Updates]:
         if self._lacking is not None:
             return [self._changed(self._lacking, 1)]
-        found = (each for each in self._hierarchies.values() if self._differs(each, EXCESS))
-        return [self._changed(each, -1) for each in found]
+        told = (self._hierarchies[stratum] for stratum in sorted(self._touched))
+        return [self._changed(each, -1) for each in told if self._differs(each, EXCESS)]
 
     def _doubted(self, error: EngineError) -> list[Updates]:
         """What to hold besides, if the next stratum has failed and may have read too few copies.
