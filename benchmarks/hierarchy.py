@@ -98,7 +98,10 @@ def instances(mode: Mode, count: int, classes: int) -> dict[str, float]:
     apply(top, 1)
     few = [(each[None], sign) for each in things[:: max(count // 100, 1)] for sign in (-1, 1)]
     found["one"] = timed(lambda: [apply(*each) for each in few]) / len(few)
-    found["one published"] = timed(lambda: [apply(*each, report=True) for each in few]) / len(few)
+    # The first sorts the instances that it looks up.
+    found["first published"] = timed(lambda: apply(*few[0], report=True))
+    rest = few[1:]
+    found["one published"] = timed(lambda: [apply(*each, report=True) for each in rest]) / len(rest)
     return found
 
 
@@ -224,7 +227,8 @@ def tables(figures: dict[str, Any], scale: int) -> list[dict[str, Any]]:
         "rows": ("rows of the trace in tables", "rows", 1),
         "start": ("open again, CPU s", "start", 1),
         "one": ("a type removed or added, CPU ms", "one", 1e-3),
-        "one published": ("a type removed or added, published, CPU ms", "one published", 1e-3),
+        "first published": ("the first type removed, published, CPU ms", "first published", 1e-3),
+        "one published": ("each of the next, published, CPU ms", "one published", 1e-3),
     }
     deep, shallow = figures["instances"], figures["lubm"]
     stored = ("facts", "rows", "memory", "load", "start")

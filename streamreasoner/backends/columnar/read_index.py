@@ -3,13 +3,14 @@
 Arrangements have the keys that rules join by; readers bind any argument. What a reader binds is
 sorted from one pass over the table of facts, and kept. It may name records that have been dropped
 since, so `select.matching` looks each one up; the records that are made later are listed from the
-journal, when the epoch is read and before it is committed.
+journal, when the epoch is read and before it is committed. What is listed is sorted too when it is
+much, in blocks of which each is much larger than the next.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,9 +24,13 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.ports import Bound
 
-LISTED_SHARE: Final = 64
+LISTED_SHARE: Final = 8
 """The part of the facts that may be listed before they are all sorted again."""
 LISTED_LEAST: Final = 1 << 12
+SCANNED: Final = 1 << 12
+"""Listed records that are looked through one by one."""
+GROWTH: Final = 4
+"""How many times as large as the next a block is at least."""
 SOUGHT_SHARE: Final = 16
 """The part of the facts of which, if as many ids are sought alone, all are looked through."""
 SOUGHT_LEAST: Final = 1 << 9
@@ -49,11 +54,19 @@ class State(Protocol):
         ...
 
 
+class _Block(NamedTuple):
+    """Listed records, and by relation their facts by the arguments that have been asked for."""
+
+    records: NDArray[np.int32]
+    relations: dict[int, ByArgument]
+
+
 class ReadIndex:
     """The facts of one state, while its records stay where they are."""
 
     def __init__(self) -> None:
         self._relations: dict[int, ByArgument] = {}
+        self._blocks: list[_Block] = []
         self._fresh: list[NDArray[np.int32]] = []
         self._count = 0
         self._epoch = self._noted = 0
@@ -61,11 +74,13 @@ class ReadIndex:
     @property
     def nbytes(self) -> int:
         """Bytes in use."""
-        return sum(each.nbytes for each in self._relations.values()) + 4 * self._count
+        indexes = [self._relations, *(block.relations for block in self._blocks)]
+        return sum(each.nbytes for index in indexes for each in index.values()) + 4 * self._count
 
     def clear(self) -> None:
         """Forget everything: records move, or most of them are new."""
         self._relations.clear()
+        self._blocks.clear()
         self._fresh.clear()
         self._count = 0
 
@@ -93,22 +108,39 @@ class ReadIndex:
         facts = self._relations.setdefault(relation, ByArgument())
         one = {at: each for at, each in bound.items() if not isinstance(each, np.ndarray)}
         several = {at: each for at, each in bound.items() if isinstance(each, np.ndarray)}
+        wanted: Bound = {**several, **one}
         count = int(state.scalars[layout.FACT_COUNT])
         most = count // SOUGHT_SHARE + SOUGHT_LEAST
         is_scanned = not one and any(len(each) > most for each in several.values())
         if not is_scanned:
-            group = facts.group({**several, **one}, partial(_column, state, relation))
+            group = facts.group(wanted, partial(_column, state, relation, None))
             is_scanned = 2 * len(group) > count
         if is_scanned:
             return _among(state, scanned(state, relation, one), several)
         found = _among(state, _matching(state, relation, one, group), several)
-        if len(self._fresh) > 1:
-            self._fresh = [np.concatenate(self._fresh)]
         if not self._count:
             return found
-        fresh = _among(state, _matching(state, relation, one, self._fresh[0]), several)
+        listed = self._listed(state, relation, wanted)
+        fresh = _among(state, _matching(state, relation, one, listed), several)
         # A record that was dropped and made anew is in both.
         return np.union1d(found, fresh) if len(fresh) else found
+
+    def _listed(self, state: State, relation: int, bound: Bound) -> NDArray[np.int32]:
+        """Listed records, among them all facts of a relation with these ids at some positions."""
+        fresh = np.concatenate([_NONE, *self._fresh])
+        if len(fresh) > SCANNED:
+            while self._blocks and len(self._blocks[-1].records) < GROWTH * len(fresh):
+                fresh = np.concatenate([fresh, self._blocks.pop().records])
+            self._blocks.append(_Block(np.unique(fresh), {}))
+            fresh = _NONE
+        self._fresh = [fresh]
+        groups = (
+            relations.setdefault(relation, ByArgument()).group(
+                bound, partial(_column, state, relation, records)
+            )
+            for records, relations in self._blocks
+        )
+        return np.concatenate([fresh, *groups])
 
 
 def scanned(state: State, relation: int, bound: Mapping[int, int]) -> NDArray[np.int32]:
@@ -120,9 +152,13 @@ def scanned(state: State, relation: int, bound: Mapping[int, int]) -> NDArray[np
     return records
 
 
-def _column(state: State, relation: int, position: int) -> Column:
-    records = scanned(state, relation, {})
-    records.sort()  # in this order, their memory is read from one end to the other
+def _column(state: State, relation: int, listed: NDArray[np.int32] | None, position: int) -> Column:
+    """An argument of all facts of a relation, or of those among listed records."""
+    if listed is None:
+        records = scanned(state, relation, {})
+        records.sort()  # in this order, their memory is read from one end to the other
+    else:
+        records = _matching(state, relation, {}, listed)
     ids = np.empty(len(records), np.int32)
     select.read_argument(state.table, records, position, ids)
     return Column(ids, records)

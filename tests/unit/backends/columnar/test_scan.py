@@ -76,16 +76,22 @@ def test_scans_read_what_is_there(regime, data):
 
 
 @pytest.mark.parametrize("regime", REGIMES.values(), ids=REGIMES)
-@pytest.mark.parametrize("listed", [0, 1 << 12], ids=["sorted again", "listed"])
+@pytest.mark.parametrize(
+    ("listed", "scanned", "growth"),
+    [(0, 0, 1), (1 << 12, 1 << 12, 4), (1 << 12, 0, 4), (1 << 12, 1, 1)],
+    ids=["sorted again", "listed", "in one block", "in blocks"],
+)
 @FEW
 @given(data=st.data())
-def test_a_read_index_follows_epochs(regime, listed, data):
+def test_a_read_index_follows_epochs(regime, listed, scanned, growth, data):
     """Within and after epochs, committed or rolled back, it finds what a pass over the facts does.
 
     And the multiplicities that the model has.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(read_index, "LISTED_LEAST", listed)
+        patch.setattr(read_index, "SCANNED", scanned)
+        patch.setattr(read_index, "GROWTH", growth)
         patch.setattr(by_argument, "SHORT", data.draw(st.sampled_from((0, 256))))
         memory = Memory(PROGRAMS[regime.arity])
         model = ModelBackend(memory.program.plan, memory.backend._dictionary)  # noqa: SLF001
