@@ -243,9 +243,9 @@ def _facts(predicate: str, rows: Sequence[HeldFact]) -> tuple[Fact, ...]:
 
 def _no_value(node: ast.Expression | ast.Literal, bindings: Bindings) -> Failure:
     """The innermost part of a literal that has no value."""
-    inner = next(
-        (child for child in traversal.children(node) if _lacks_value(child, bindings)), None
-    )
+    # A condition tells which part of a conditional counts, so it is named as a whole.
+    children = () if isinstance(node, ast.Conditional) else traversal.children(node)
+    inner = next((child for child in children if _lacks_value(child, bindings)), None)
     if inner is not None:
         return _no_value(inner, bindings)
     return Failure(FailureKind.NO_VALUE, (ground(node, bindings),))
@@ -255,10 +255,10 @@ def _lacks_value(node: ast.Expression | ast.Literal, bindings: Bindings) -> bool
     match node:
         case ast.Constant() | ast.Variable() | ast.Wildcard():
             return False
-        case ast.Call(name, arguments) if name in TESTS:
+        case ast.Call(name, arguments) if name in TESTS and is_bound(node, bindings):
             terms = values(arguments, bindings)
             return terms is None or test(name, terms) is None
-        case ast.BinaryOperation() | ast.UnaryMinus() | ast.Call():
+        case ast.BinaryOperation() | ast.UnaryMinus() | ast.Call() | ast.Conditional():
             return is_bound(node, bindings) and value(node, bindings) is None
         case _:
             return any(_lacks_value(child, bindings) for child in traversal.children(node))
