@@ -42,8 +42,9 @@ def binary():
         )
         if built.returncode != 0:
             leave_out(f"Helm cannot be built: {built.stderr.splitlines()[-1]}. {_INSTALL}")
-        shutil.rmtree(folder, ignore_errors=True)
-        scratch.rename(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (scratch / "helm").replace(folder / "helm")  # another process may have built, and run, it
+        scratch.rmdir()
     return str(folder / "helm")
 
 
