@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LISTED_SHARE: Final = 8
 """The part of the facts that may be listed before they are all sorted again."""
 LISTED_LEAST: Final = 1 << 12
+ARRAYS: Final = 1 << 8
+"""Arrays of listed records, one for each epoch, that are kept apart until someone reads."""
 SCANNED: Final = 1 << 12
 """Listed records that are looked through one by one."""
 GROWTH: Final = 4
@@ -101,6 +103,8 @@ class ReadIndex:
         headers = state.units.view(np.int32)[at]
         self._fresh.append(records[headers & layout.FRESH != 0])
         self._count += len(self._fresh[-1])
+        if len(self._fresh) > ARRAYS:
+            self._gather()
 
     def select(self, state: State, relation: int, bound: Bound) -> NDArray[np.int32]:
         """The records of a relation with these ids at some positions, present or not."""
@@ -127,6 +131,17 @@ class ReadIndex:
 
     def _listed(self, state: State, relation: int, bound: Bound) -> NDArray[np.int32]:
         """Listed records, among them all facts of a relation with these ids at some positions."""
+        self._gather()
+        groups = (
+            relations.setdefault(relation, ByArgument()).group(
+                bound, partial(_column, state, relation, records)
+            )
+            for records, relations in self._blocks
+        )
+        return np.concatenate([*self._fresh, *groups])
+
+    def _gather(self) -> None:
+        """Make what has been listed one array, or a block if it is much."""
         fresh = np.concatenate([_NONE, *self._fresh])
         if len(fresh) > SCANNED:
             while self._blocks and len(self._blocks[-1].records) < GROWTH * len(fresh):
@@ -134,13 +149,6 @@ class ReadIndex:
             self._blocks.append(_Block(np.unique(fresh), {}))
             fresh = _NONE
         self._fresh = [fresh]
-        groups = (
-            relations.setdefault(relation, ByArgument()).group(
-                bound, partial(_column, state, relation, records)
-            )
-            for records, relations in self._blocks
-        )
-        return np.concatenate([fresh, *groups])
 
 
 def scanned(state: State, relation: int, bound: Mapping[int, int]) -> NDArray[np.int32]:

@@ -77,19 +77,22 @@ def test_scans_read_what_is_there(regime, data):
 
 @pytest.mark.parametrize("regime", REGIMES.values(), ids=REGIMES)
 @pytest.mark.parametrize(
-    ("listed", "scanned", "growth"),
-    [(0, 0, 1), (1 << 12, 1 << 12, 4), (1 << 12, 0, 4), (1 << 12, 1, 1)],
+    ("listed", "arrays", "scanned", "growth"),
+    [(0, 2, 0, 1), (1 << 12, 1 << 8, 1 << 12, 4), (1 << 12, 1, 0, 4), (1 << 12, 0, 1, 1)],
     ids=["sorted again", "listed", "in one block", "in blocks"],
 )
 @FEW
 @given(data=st.data())
-def test_a_read_index_follows_epochs(regime, listed, scanned, growth, data):
+def test_a_read_index_follows_epochs(  # noqa: PLR0917 - the sizes of an index
+    regime, listed, arrays, scanned, growth, data
+):
     """Within and after epochs, committed or rolled back, it finds what a pass over the facts does.
 
     And the multiplicities that the model has.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(read_index, "LISTED_LEAST", listed)
+        patch.setattr(read_index, "ARRAYS", arrays)
         patch.setattr(read_index, "SCANNED", scanned)
         patch.setattr(read_index, "GROWTH", growth)
         patch.setattr(by_argument, "SHORT", data.draw(st.sampled_from((0, 256))))
@@ -111,6 +114,20 @@ def test_a_read_index_follows_epochs(regime, listed, scanned, growth, data):
                 getattr(each, ends)()
             for _ in range(data.draw(st.integers(0, 3))):
                 assert_found(memory, model, bound_to(data, pool))
+
+
+def test_a_read_index_that_is_read_no_more_stays_small():
+    """Epochs of one fact are not kept apart, each with an array of its own."""
+    memory = Memory(PROGRAMS[2])
+    memory.backend.select("e", {0: 1})
+    for number in range(2 * read_index.ARRAYS):
+        memory.add(("e", (number, 7)), 0, 1)
+        memory.settle(0)
+        memory.backend.commit()
+
+    index = memory.state.reads
+    assert len(index._fresh) <= read_index.ARRAYS  # noqa: SLF001
+    assert len(memory.backend.select("e", {0: 2}).args) == 1
 
 
 def bound_to(data, pool):
